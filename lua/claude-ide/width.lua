@@ -42,7 +42,7 @@ end
 ---Maximum rows of a wrapped line: Neovim does not scroll within one.
 local MOST_ROWS = 6
 
----Splits a long line for a window of this size to scroll through.
+---Splits a long line for a window of this size to scroll through: behind a blank, if a piece has one in its second half.
 ---@param line string
 ---@param cells integer
 ---@param height integer
@@ -53,17 +53,29 @@ function M.pieces(line, cells, height)
     return { line }
   end
   local pieces, from, used = {}, 1, 0
+  local blank, used_there = nil, 0 ---@type integer?, integer
   for start, char in line:gmatch("()([%z\1-\127\194-\244][\128-\191]*)") do
     local at = start --[[@as integer]]
     local wide = #char == 1 and 1 or vim.api.nvim_strwidth(char)
     if used + wide > cells then
-      pieces[#pieces + 1] = line:sub(from, at - 1)
-      from, used = at, 0
+      local next_from = blank and blank + 1 or at
+      pieces[#pieces + 1] = line:sub(from, next_from - 1)
+      from, used, blank = next_from, blank and used - used_there or 0, nil
     end
     used = used + wide
+    if char == " " and used * 2 > cells then
+      blank, used_there = at, used
+    end
   end
   pieces[#pieces + 1] = line:sub(from)
   return pieces
+end
+
+---Cells of a text, quickly if it is ASCII.
+---@param text string
+---@return integer
+function M.of(text)
+  return text:find("[^\32-\126]") and vim.fn.strdisplaywidth(text) or #text
 end
 
 ---Width of virtual text chunks.
@@ -81,6 +93,9 @@ end
 ---@param text string
 ---@return string
 function M.printable(text)
+  if not text:find("[^\32-\126]") then
+    return text
+  end
   return vim.fn.strtrans((require("claude-ide.unseen").characters(text):gsub("%z", "^@")))
 end
 

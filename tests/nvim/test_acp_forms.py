@@ -1,14 +1,16 @@
 """Forms of an agent of the Agent Client Protocol: the answer has the requested form."""
 
+import main_thread
 import pytest
 from acp_steps import answers, request, say, wait_idle
 
 pytestmark = pytest.mark.dealt
 
 
-def ask(nvim, properties=None, **more):
+def ask(nvim, properties=None, *, required=(), **more):
     if properties is not None:
-        more = {"mode": "form", "requestedSchema": {"type": "object", "properties": properties}, **more}
+        schema = {"type": "object", "properties": properties, "required": list(required)}
+        more = {"mode": "form", "requestedSchema": schema, **more}
     say(nvim, request("elicitation/create", message="Please fill in", **more))
     nvim.wait_kind("question")
     nvim.keys_count()
@@ -35,7 +37,7 @@ def test_what_is_typed_has_the_type_and_the_format_of_its_field(nvim):
         *((number, typed, "a number is wanted") for typed in ("nan", "-inf", "1e999", "one")),
         (number, "12", 12),
         ({"takes": "integer", "least": 1, "most": 9}, "1.5", "a whole number is wanted"),
-        ({"takes": "integer", "least": 1, "most": 9}, "12", "a number from 1 to 9 is wanted"),
+        ({"takes": "integer", "least": 1, "most": 9}, "12", "a whole number from 1 to 9 is wanted"),
         ({**text, "least": 2}, "é", "at least 2 characters are wanted"),
         ({**text, "format": "email"}, "nobody", "an address of mail is wanted"),
         ({**text, "format": "email"}, "a@b.example", "a@b.example"),
@@ -82,3 +84,50 @@ def test_the_keys_are_in_sight_below_a_long_address(begin_acp):
     assert "It leads to example.com: what is before the @" in " ".join(shown(nvim))
     nvim.keys("n")
     nvim.wait(lambda: answers(nvim) == [{"action": "decline"}], what="the answer")
+
+
+def test_a_form_keeps_the_order_of_its_schema_and_what_was_typed(begin_acp):
+    nvim = begin_acp()
+    nvim.keep_notices()
+    ask(
+        nvim,
+        {
+            "z": {"type": "integer", "minimum": 1, "maximum": 9, "description": "Nights"},
+            "a": {"type": "string", "minLength": 3},
+            "m": {"type": "string"},
+        },
+        required=["m"],
+    )
+    assert shown(nvim)[2:7] == [
+        "1 z: ",
+        "  Nights · a whole number from 1 to 9",
+        "2 a: ",
+        "  at least 3 characters",
+        "3 m: (wanted)",
+    ]
+    nvim.lua(
+        """
+        defaults, typed = {}, { "12", "7" }
+        vim.ui.input = function(opts, done)
+          defaults[#defaults + 1] = opts.default or ""
+          done(table.remove(typed, 1))
+        end
+        """
+    )
+    nvim.keys("1")
+    nvim.wait(lambda: shown(nvim)[2] == "1 z: 12 (a whole number from 1 to 9 is wanted)", what="what was typed")
+    nvim.keys("y")
+    nvim.wait_notice("z: a whole number from 1 to 9 is wanted.")
+    nvim.keys("1")
+    nvim.wait(lambda: shown(nvim)[2] == "1 z: 7", what="the number")
+    assert nvim.lua("return defaults") == ["", "12"]
+
+
+def test_a_form_of_3000_fields_holds_nobody_up(begin_acp):
+    nvim = begin_acp()
+    main_thread.watch(nvim)
+    ask(nvim, {f"f{number}": {"type": "string", "description": "words"} for number in range(3000)})
+    nvim.lua("vim.ui.input = function(_, done) done('x') end")
+    nvim.keys("1")
+    nvim.wait(lambda: shown(nvim)[2] == "1 f0: x", what="the value")
+    assert main_thread.longest(nvim) < 300, "it was 4,400"

@@ -155,9 +155,14 @@ pub enum Part {
 }
 
 impl Part {
-    /// An argument of the tool, after its name: a text as it is, another value as JSON.
+    /// An argument of the tool, after its name: a text as it is, another value as JSON. The further lines of a named text
+    /// are indented: none of them looks like another argument.
     pub(crate) fn argument(name: &str, value: &Value, style: Style) -> Self {
-        let text = value.as_str().map_or_else(|| format!("{name}{value}"), |text| format!("{name}{text}"));
+        let text = match value.as_str() {
+            Some(text) if name.is_empty() => text.to_owned(),
+            Some(text) => format!("{name}{}", text.replace('\n', "\n    ")),
+            None => format!("{name}{value}"),
+        };
         Self::Text { text, style }
     }
 }

@@ -1,20 +1,73 @@
 //! Converts the JSON schema of a form (Model Context Protocol 2025-11-25, Agent Client Protocol) to fields.
 
+use std::collections::HashMap;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 
 use crate::ask::{Field, FieldChoice, FieldKind, FieldValue};
 use crate::json::text;
 
-/// The fields of a schema: in `order`, then required ones, then by name.
+/// The fields of a schema in `order`, which is the schema's; without it required ones first, then by name.
 pub(crate) fn fields(schema: &Value, order: Option<&[String]>) -> Vec<Field> {
     let required = schema.get("required").and_then(Value::as_array);
     let is_required = |key: &str| required.is_some_and(|all| all.iter().any(|one| one.as_str() == Some(key)));
     let properties = schema.get("properties").and_then(Value::as_object);
     let known = properties.into_iter().flatten().filter(|(_, of_field)| of_field.is_object());
     let mut fields: Vec<Field> = known.map(|(key, of_field)| field(key, of_field, is_required(key))).collect();
-    let place = |key: &str| order.and_then(|order| order.iter().position(|one| one == key)).unwrap_or(usize::MAX);
+    let places: HashMap<&str, usize> =
+        order.unwrap_or_default().iter().enumerate().map(|(at, key)| (key.as_str(), at)).collect();
+    let place = |key: &str| places.get(key).copied().unwrap_or(usize::MAX);
     fields.sort_by_cached_key(|field| (place(&field.key), !field.required, field.key.clone()));
     fields
+}
+
+/// The order of a request's fields, which a `Value` does not keep.
+pub(crate) fn order_in_request(json: &str) -> Option<Vec<String>> {
+    #[derive(serde::Deserialize)]
+    struct Request {
+        #[serde(rename = "requestedSchema", alias = "requested_schema")]
+        schema: Schema,
+    }
+    serde_json::from_str::<Request>(json).ok().map(|request| request.schema.properties.0)
+}
+
+/// The order of a schema's fields.
+pub(crate) fn order_in_schema(json: &str) -> Option<Vec<String>> {
+    serde_json::from_str::<Schema>(json).ok().map(|schema| schema.properties.0)
+}
+
+#[derive(serde::Deserialize)]
+struct Schema {
+    properties: Names,
+}
+
+/// The names of an object, in its order.
+struct Names(Vec<String>);
+
+impl<'de> Deserialize<'de> for Names {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NamesVisitor;
+
+        impl<'de> Visitor<'de> for NamesVisitor {
+            type Value = Names;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Names, A::Error> {
+                let mut names = Vec::new();
+                while let Some((name, IgnoredAny)) = map.next_entry()? {
+                    names.push(name);
+                }
+                Ok(Names(names))
+            }
+        }
+
+        deserializer.deserialize_map(NamesVisitor)
+    }
 }
 
 fn field(key: &str, schema: &Value, required: bool) -> Field {
@@ -102,6 +155,12 @@ mod tests {
         assert_eq!(keys(&fields(&schema, None)), ["b", "a", "c"]);
         let order = ["c".to_owned(), "gone".to_owned()];
         assert_eq!(keys(&fields(&schema, Some(&order))), ["c", "b", "a"]);
+        let schema_text = r#"{"properties":{"z":{},"a":{"x":{}},"m":{}}}"#;
+        assert_eq!(order_in_schema(schema_text).unwrap(), ["z", "a", "m"]);
+        let request = format!(r#"{{"message":"m","requested_schema":{schema_text}}}"#);
+        assert_eq!(order_in_request(&request), order_in_schema(schema_text));
+        assert_eq!(order_in_request(&request.replace("requested_schema", "requestedSchema")).unwrap().len(), 3);
+        assert_eq!((order_in_schema("7"), order_in_request("{}")), (None, None));
         for odd in [json!(null), json!({"properties":7}), json!({"properties":{},"required":7})] {
             assert!(fields(&odd, None).is_empty());
         }

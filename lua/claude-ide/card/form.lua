@@ -9,6 +9,7 @@ local card, form_field = require("claude-ide.card.window"), require("claude-ide.
 ---@field url? string
 ---@field fields claude-ide.card.form.Field[]
 ---@field values table<string, any>
+---@field drafts table<string, { text: string, problem: string }> what was typed and is not right yet
 
 ---@class claude-ide.card.form.Field
 ---@field key string
@@ -55,20 +56,21 @@ local function fill_in(form, field)
   if field.choices then
     return choose(form, field)
   end
-  local now = form.values[field.key]
+  local now, draft = form.values[field.key], form.drafts[field.key]
   card.input(form, {
     prompt = field.title .. ": ",
-    default = now ~= nil and tostring(now) or nil,
+    default = draft and draft.text or now ~= nil and tostring(now) or nil,
   }, function(text)
-    if text == "" then
-      form.values[field.key] = nil
-      return card.redraw(form)
+    local value, problem
+    if text ~= "" then
+      value, problem = form_field.read(field, text)
     end
-    local value, problem = form_field.read(field, text)
+    form.drafts[field.key] = problem and { text = text, problem = problem } or nil
     if problem then
-      return require("claude-ide.ui.notice").warn(("%s: %s."):format(field.title, problem))
+      require("claude-ide.ui.notice").warn(("%s: %s."):format(field.title, problem))
+    else
+      form.values[field.key] = value
     end
-    form.values[field.key] = value
     card.redraw(form)
   end)
 end
@@ -77,7 +79,10 @@ end
 ---@param field claude-ide.card.form.Field
 ---@return string
 local function value_of(form, field)
-  local value = form.values[field.key]
+  local value, draft = form.values[field.key], form.drafts[field.key]
+  if draft then
+    return ("%s (%s)"):format(draft.text, draft.problem)
+  end
   ---@param one any
   ---@return string
   local function named(one)
@@ -113,8 +118,12 @@ local function lines_of(form)
       "ClaudeTranscriptInput",
       field,
     }
-    if field.description then
-      lines[#lines + 1] = { "  " .. (field.description:gsub("\n", " ")), "ClaudeTranscriptDim", field }
+    local about = {} ---@type string[]
+    about[1] = field.description and (field.description:gsub("%s*\n%s*", " "))
+    about[#about + 1] = form_field.limits(field)
+    local words = table.concat(about, " · ")
+    if words ~= "" then
+      lines[#lines + 1] = { "  " .. words, "ClaudeTranscriptDim", field }
     end
   end
   return lines
@@ -122,7 +131,12 @@ end
 
 ---@param form claude-ide.card.Form
 local function send(form)
-  local problem = form_field.complete(form.fields, form.values)
+  local problem = nil ---@type string?
+  for _, field in ipairs(form.fields) do
+    local draft = form.drafts[field.key]
+    problem = problem or draft and ("%s: %s"):format(field.title, draft.problem)
+  end
+  problem = problem or form_field.complete(form.fields, form.values)
   if problem then
     return require("claude-ide.ui.notice").info(problem .. ".")
   end
@@ -368,6 +382,7 @@ function M.ask(asked)
     url = ask.url,
     fields = ask.fields,
     values = values,
+    drafts = {},
   })
 end
 

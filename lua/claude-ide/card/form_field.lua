@@ -55,6 +55,45 @@ function M.complete(fields, values)
   end
 end
 
+---@param least? number
+---@param most? number
+---@param one string "a number"
+---@param many string "characters"
+---@return string?
+local function limits_in_words(least, most, one, many)
+  if least and most then
+    return ("%s from %s to %s"):format(one, least, most)
+  elseif least then
+    return many:format("at least " .. least)
+  elseif most then
+    return many:format("at most " .. most)
+  end
+end
+
+---What a field takes, in words.
+---@param field claude-ide.card.form.Field
+---@return string? nil: anything
+function M.limits(field)
+  local least, most = field.least, field.most
+  if field.takes == "number" or field.takes == "integer" then
+    local one = field.takes == "integer" and "a whole number" or "a number"
+    return limits_in_words(least, most, one, one .. ", %s") or one
+  elseif field.takes == "list" then
+    return least and most and ("%s to %s of them"):format(least, most)
+      or limits_in_words(least, most, "", "%s of them")
+  elseif field.takes ~= "text" then
+    return nil
+  end
+  local format = FORMATS[field.format]
+  local words = { format and format[2] } ---@type string[]
+  if least and most then
+    words[#words + 1] = ("%s to %s characters"):format(least, most)
+  else
+    words[#words + 1] = limits_in_words(least, most, "", "%s characters")
+  end
+  return #words > 0 and table.concat(words, ", ") or nil
+end
+
 ---Parses and validates the text for a field.
 ---@param field claude-ide.card.form.Field
 ---@param text string
@@ -68,7 +107,7 @@ function M.read(field, text)
     if not is_finite or field.takes == "integer" and number % 1 ~= 0 then
       return nil, field.takes == "integer" and "a whole number is wanted" or "a number is wanted"
     elseif least and number < least or most and number > most then
-      return nil, ("a number from %s to %s is wanted"):format(least or "any", most or "any")
+      return nil, M.limits(field) .. " is wanted"
     end
     return number
   elseif least and vim.fn.strchars(text) < least then

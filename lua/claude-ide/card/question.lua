@@ -120,10 +120,13 @@ local function lines_of(question)
   local chosen, own = question.chosen[question.at] or {}, question.own[question.at]
   local lines = { { one.question, "ClaudeTranscriptTitle" }, { "" } }
   for index, option in ipairs(one.options) do
-    local mark = one.multiSelect and (chosen[index] and "[x] " or "[ ] ") or ""
-    lines[#lines + 1] = { ("%d %s%s"):format(index, mark, option.label), "ClaudeTranscriptInput", index }
+    local mark = one.multiSelect and (chosen[index] and "[x] " or "[ ] ") or chosen[index] and "* " or ""
+    -- Further lines are indented: none looks like another option.
+    local label = option.label:gsub("\n", "\n    ")
+    lines[#lines + 1] = { ("%d %s%s"):format(index, mark, label), "ClaudeTranscriptInput", index }
     if option.description then
-      lines[#lines + 1] = { "  " .. option.description, "ClaudeTranscriptDim", index }
+      local about = option.description:gsub("\n", "\n    ")
+      lines[#lines + 1] = { "  " .. about, "ClaudeTranscriptDim", index }
     end
     for _, line in ipairs(vim.split(option.preview or "", "\n", { trimempty = true })) do
       lines[#lines + 1] = { "  │ " .. line, "ClaudeTranscriptPreview", index }
@@ -175,7 +178,7 @@ local function text_of(question)
       hidden = #question.questions == 1,
       run = function()
         question.at = math.max(question.at - 1, 1)
-        card.redraw(question)
+        card.redraw(question, true)
       end,
     },
     {
@@ -202,7 +205,7 @@ local function text_of(question)
     title = ("%s asks: %s%s"):format(question.requester.name, one.header or "", count),
     lines = lines_of(question),
     actions = actions,
-    choice = 1,
+    choice = next(question.chosen[question.at] or {}) or 1,
   }
 end
 

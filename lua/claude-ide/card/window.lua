@@ -201,7 +201,8 @@ local function fill(card, text, width)
     rows_of[index] = #lines + 1
     local is_command = command and index >= command.first and index <= command.last
     local first, previous = #lines + 1, choices[#choices]
-    for _, part in ipairs(vim.split(line[1], "\n", { plain = true })) do
+    local parts = line[1]:find("\n", 1, true) and vim.split(line[1], "\n", { plain = true }) or { line[1] }
+    for _, part in ipairs(parts) do
       part = require("claude-ide.width").printable((part:gsub("\t", "    ")))
       for _, piece in ipairs(require("claude-ide.width").pieces(part, width, max_height())) do
         lines[#lines + 1] = piece
@@ -246,7 +247,7 @@ local function fill(card, text, width)
   end
   local rows = 0
   for _, line in ipairs(lines) do
-    rows = rows + math.max(math.ceil(vim.fn.strdisplaywidth(line) / width), 1)
+    rows = rows + math.max(math.ceil(require("claude-ide.width").of(line) / width), 1)
   end
   return rows, last, choices
 end
@@ -530,7 +531,7 @@ function show_first()
       if not is_asked_here(first) and not window_of(first) then -- that would take the focus, perhaps to another tab page
         show(first)
       end
-    end, "Claude asks you something")
+    end, (chat_of(first) or { name = "Claude" }).name .. " asks you something")
   end
 end
 

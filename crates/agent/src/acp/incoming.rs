@@ -1,12 +1,10 @@
 //! Handles a line from the agent: a request, a notification, a response, or garbage.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use claude_ide_protocol::jsonrpc::{self, ErrorCode, ErrorObject, Incoming, RequestId};
 use claude_ide_protocol::without_lone_surrogates;
 use claude_ide_rpc::encode;
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -58,7 +56,8 @@ impl Acp {
             let error = ErrorObject { code: ErrorCode::MethodNotFound, message };
             return out.write_line(encode::<Value, _>(&id, Err(error)));
         };
-        let order = params.filter(|_| method == questions::FORM).and_then(property_order);
+        let order =
+            params.filter(|_| method == questions::FORM).and_then(|params| form::order_in_request(params.get()));
         let Some((mut params, true)) = params.map_or(Some((Value::Null, true)), |params| lenient::read(params.get()))
         else {
             return refuse_unread(&id, out);
@@ -175,45 +174,6 @@ impl Acp {
 fn is_page(url: &str) -> bool {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
-}
-
-/// The order of a form's fields, which a `Value` does not keep.
-fn property_order(params: &RawValue) -> Option<Vec<String>> {
-    #[derive(serde::Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Params {
-        requested_schema: Schema,
-    }
-    #[derive(serde::Deserialize)]
-    struct Schema {
-        properties: Names,
-    }
-    struct Names(Vec<String>);
-    struct NamesVisitor;
-
-    impl<'de> Deserialize<'de> for Names {
-        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            deserializer.deserialize_map(NamesVisitor)
-        }
-    }
-
-    impl<'de> Visitor<'de> for NamesVisitor {
-        type Value = Names;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an object")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Names, A::Error> {
-            let mut names = Vec::new();
-            while let Some((name, IgnoredAny)) = map.next_entry()? {
-                names.push(name);
-            }
-            Ok(Names(names))
-        }
-    }
-
-    serde_json::from_str::<Params>(params.get()).ok().map(|params| params.requested_schema.properties.0)
 }
 
 /// Parses leniently; null if unreadable.

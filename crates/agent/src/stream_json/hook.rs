@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::outgoing::Permission;
 use super::{NO, permission};
 use crate::ask::Ask;
+use crate::form;
 use crate::lenient;
 
 /// What the CLI asks, and what answers to it are made of.
@@ -76,13 +77,14 @@ impl HookAsk {
     /// Reads a form: the server that asks, its words, and the schema as JSON or the address of a page.
     #[must_use]
     pub fn read_form(server: &str, message: &str, schema: &str, url: &str) -> Option<(Ask, Self)> {
+        let order = form::order_in_schema(schema);
         let schema = if url.is_empty() {
             lenient::read(schema).and_then(|(schema, is_whole): (Value, bool)| is_whole.then_some(schema))?
         } else {
             Value::Null
         };
         let ask = json!({ "mcp_server_name": server, "message": message, "url": url, "requested_schema": schema });
-        Some((permission::form(&ask), Self::Form))
+        Some((permission::form(&ask, order.as_deref()), Self::Form))
     }
 
     /// The output of the hook.

@@ -12,6 +12,7 @@ use super::reports;
 use super::settings::Settings;
 use crate::backend::{Output, Streamed as Passed};
 use crate::event::{Event, TextKind};
+use crate::form;
 use crate::json::text;
 use crate::lenient;
 
@@ -35,6 +36,8 @@ pub(super) struct Asked {
     pub(super) is_whole: bool,
     /// The call's arguments, verbatim.
     pub(super) input: Option<Box<RawValue>>,
+    /// The order of a form's fields.
+    pub(super) order: Option<Vec<String>>,
     pub(super) suggestions: Vec<Value>,
 }
 
@@ -75,7 +78,8 @@ pub(super) fn parse(line: &[u8]) -> Option<Incoming> {
             let suggestions = ask.get("permission_suggestions").and_then(Value::as_array).cloned().unwrap_or_default();
             let subtype = ask.get("subtype").and_then(Value::as_str).unwrap_or_default().to_owned();
             let is_whole = is_read && matches!(text, Cow::Borrowed(_));
-            Some(Incoming::Asked(Box::new(Asked { id, subtype, ask, is_whole, input, suggestions })))
+            let order = if subtype == "elicitation" { form::order_in_request(raw) } else { None };
+            Some(Incoming::Asked(Box::new(Asked { id, subtype, ask, is_whole, input, order, suggestions })))
         }
         ("control_cancel_request", _, _, Some(id)) => Some(Incoming::Withdrawn(id)),
         ("control_response", _, Some(raw), _) => {

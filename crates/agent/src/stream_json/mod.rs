@@ -151,7 +151,7 @@ impl StreamJson {
 
     /// Handles a request of the CLI.
     fn asked(&mut self, asked: Asked, out: &mut Output) {
-        let Asked { id, subtype, ask, is_whole, input, suggestions } = asked;
+        let Asked { id, subtype, ask, is_whole, input, order, suggestions } = asked;
         if WritePermission::is_asked(&subtype, &ask) {
             return match self.writes.asked(&id, &ask) {
                 Some(Edit { path, call }) => out.emit(Event::BeforeEdit { request: Some(id), paths: vec![path], call }),
@@ -165,7 +165,7 @@ impl StreamJson {
                 Question::Tool { input, suggestions }
             }
             ("elicitation", _) if is_whole => {
-                out.emit(Event::Asks { request: id.clone(), ask: permission::form(&ask) });
+                out.emit(Event::Asks { request: id.clone(), ask: permission::form(&ask, order.as_deref()) });
                 Question::Elicitation
             }
             ("can_use_tool" | "elicitation", _) => return refuse_unread(&id, &ask, out),

@@ -34,12 +34,12 @@ pub(super) fn tool(ask: &Value) -> Ask {
     Ask::Permission(Box::new(permission(ask, call)))
 }
 
-/// `elicitation`.
-pub(super) fn form(ask: &Value) -> Ask {
+/// `elicitation`; `order` is that of the schema's fields.
+pub(super) fn form(ask: &Value, order: Option<&[String]>) -> Ask {
     let name = text(ask.get("display_name")).or_else(|| text(ask.get("mcp_server_name")));
     let url = text(ask.get("url"));
     let fields = match (&url, ask.get("requested_schema")) {
-        (None, Some(schema)) => form::fields(schema, None),
+        (None, Some(schema)) => form::fields(schema, order),
         _ => Vec::new(),
     };
     Ask::Form(Form {
@@ -346,12 +346,12 @@ mod tests {
     #[test]
     fn a_form_has_fields_or_is_a_page() {
         let Ask::Form(form) =
-            form(&json!({"mcp_server_name":"s","message":"m","requested_schema":{"properties":{"a":{}}}}))
+            form(&json!({"mcp_server_name":"s","message":"m","requested_schema":{"properties":{"a":{}}}}), None)
         else {
             panic!()
         };
         assert_eq!((form.name.as_str(), form.fields.len()), ("s", 1));
-        let Ask::Form(page) = super::form(&json!({"url":"https://a","requested_schema":{"properties":{"a":{}}}}))
+        let Ask::Form(page) = super::form(&json!({"url":"https://a","requested_schema":{"properties":{"a":{}}}}), None)
         else {
             panic!()
         };
