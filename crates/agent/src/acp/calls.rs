@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::updates::{in_text, raw};
 use crate::backend::Output;
 use crate::event::Event;
+use crate::json::text;
 use crate::writes;
 
 /// Longer results are cut.
@@ -36,6 +37,8 @@ struct Open {
     /// Its number among all calls.
     number: u64,
     call: ToolCall,
+    /// The output of its command, if it comes beside the call's content.
+    output: String,
 }
 
 /// Ended calls, and whether each failed.
@@ -61,8 +64,10 @@ impl Ended {
 impl Calls {
     pub(super) fn begin(&mut self, call: ToolCall, out: &mut Output) {
         tell(&call, out);
-        let number = self.open.remove(&*call.tool_call_id.0).map(|known| known.number);
-        self.settle_or_keep(call, number, out);
+        let known = self.open.remove(&*call.tool_call_id.0);
+        let (number, mut output) = known.map_or_else(Default::default, |known| (Some(known.number), known.output));
+        add_output(&mut output, call.meta.as_ref());
+        self.settle_or_keep(call, number, output, out);
     }
 
     pub(super) fn update(&mut self, update: ToolCallUpdate, out: &mut Output) {
@@ -71,10 +76,11 @@ impl Calls {
         if let (None, Some(&has_failed)) = (&known, self.ended.failed.get(&id)) {
             return self.late(id, update, has_failed, out);
         }
-        let (number, mut call) = match known {
-            Some(Open { number, call }) => (Some(number), call),
-            None => (None, ToolCall::new(id, String::new())),
+        let (number, mut call, mut output) = match known {
+            Some(Open { number, call, output }) => (Some(number), call, output),
+            None => (None, ToolCall::new(id, String::new()), String::new()),
         };
+        add_output(&mut output, update.meta.as_ref());
         let (name_before, place_before, places_before) = (name(&call), place(&call).cloned(), places(&call));
         // An input may be large, and most updates leave it alone: it is only rebuilt when it changed.
         let fields = &update.fields;
@@ -93,7 +99,7 @@ impl Calls {
         {
             tell(&call, out);
         }
-        self.settle_or_keep(call, number, out);
+        self.settle_or_keep(call, number, output, out);
     }
 
     /// Everything known of an open call.
@@ -107,47 +113,47 @@ impl Calls {
         let is_error = update.fields.status.map_or(has_failed, |status| status == ToolCallStatus::Failed);
         call.update(update.fields);
         if !call.content.is_empty() || call.raw_output.is_some() {
-            self.end_one(&call, is_error, out);
+            self.end_one(&call, String::new(), is_error, out);
         }
     }
 
-    fn end_one(&mut self, call: &ToolCall, is_error: bool, out: &mut Output) {
+    fn end_one(&mut self, call: &ToolCall, output: String, is_error: bool, out: &mut Output) {
         let id = call.tool_call_id.0.to_string();
         self.ended.push(&id, is_error);
-        let results = vec![(id, result(call, is_error))];
+        let results = vec![(id, result(call, output, is_error))];
         out.emit(Event::Results { by: None, results, places: places(call) });
     }
 
     /// `number` is set if the call was open.
-    fn settle_or_keep(&mut self, call: ToolCall, number: Option<u64>, out: &mut Output) {
+    fn settle_or_keep(&mut self, call: ToolCall, number: Option<u64>, output: String, out: &mut Output) {
         let is_error = match call.status {
             ToolCallStatus::Completed => false,
             ToolCallStatus::Failed => true,
             _ => {
                 if self.open.len() >= MOST
                     && let Some(oldest) = self.open.iter().min_by_key(|(_, open)| open.number).map(|(id, _)| id.clone())
-                    && let Some(Open { call, .. }) = self.open.remove(&oldest)
+                    && let Some(Open { call, output, .. }) = self.open.remove(&oldest)
                 {
-                    self.end_one(&call, false, out);
+                    self.end_one(&call, output, false, out);
                 }
                 let number = number.unwrap_or_else(|| {
                     self.begun = self.begun.saturating_add(1);
                     self.begun
                 });
-                self.open.insert(call.tool_call_id.0.to_string(), Open { number, call });
+                self.open.insert(call.tool_call_id.0.to_string(), Open { number, call, output });
                 return;
             }
         };
-        self.end_one(&call, is_error, out);
+        self.end_one(&call, output, is_error, out);
     }
 
     /// Ends all open calls. Those with an unanswered permission (`unanswered`) did nothing.
     pub(super) fn end(&mut self, is_cancelled: bool, unanswered: &[String], out: &mut Output) {
         let mut open: Vec<Open> = std::mem::take(&mut self.open).into_values().collect();
         open.sort_by_key(|open| open.number);
-        for Open { call, .. } in open {
+        for Open { call, output, .. } in open {
             let is_error = is_cancelled || unanswered.iter().any(|id| **id == *call.tool_call_id.0);
-            self.end_one(&call, is_error, out);
+            self.end_one(&call, output, is_error, out);
         }
     }
 
@@ -217,31 +223,67 @@ fn name(call: &ToolCall) -> String {
     word.to_owned()
 }
 
-/// The arguments, completed from title and locations.
+/// Keeps the output that an agent sends beside a call's content, as Zed takes it: claude-agent-acp and codex-acp (2.6)
+/// show a terminal of their own.
+fn add_output(output: &mut String, meta: Option<&Map<String, Value>>) {
+    let Some(meta) = meta else { return };
+    let pieces = ["terminal_output", "terminal_output_delta"];
+    for piece in pieces.iter().filter_map(|key| meta.get(*key)?.get("data")?.as_str()) {
+        if output.len() < MAX_RESULT {
+            output.push_str(piece);
+        }
+    }
+}
+
+/// The command that a call runs: a text, or a program and its arguments.
+pub(super) fn command(input: &Value) -> Option<String> {
+    let is_plain =
+        |word: &str| !word.is_empty() && !word.contains(|one: char| one.is_whitespace() || "'\"\\".contains(one));
+    let quoted = |word: &Value| match word.as_str() {
+        Some(word) if is_plain(word) => word.to_owned(),
+        Some(word) => format!("'{}'", word.replace('\'', "'\\''")),
+        None => word.to_string(),
+    };
+    ["command", "cmd", "argv"].iter().find_map(|key| match input.get(*key)? {
+        Value::Array(argv) if !argv.is_empty() => Some(argv.iter().map(quoted).collect::<Vec<_>>().join(" ")),
+        command => text(Some(command)).filter(|command| !command.trim().is_empty()),
+    })
+}
+
+/// The arguments, completed from title and locations. A command is always among them as `command`: it says more than
+/// the places that it touches.
 fn input(call: &ToolCall) -> Value {
     let mut fields = match &call.raw_input {
         Some(Value::Object(fields)) => fields.clone(),
         _ => Map::new(),
     };
+    let runs = call.raw_input.as_ref().and_then(command);
+    let has_command = runs.is_some();
+    if let Some(command) = runs {
+        fields.insert("command".to_owned(), json!(command));
+    }
     if let Some(place) = place(call) {
         fields.insert("file_path".to_owned(), json!(place));
     }
-    let is_telling =
-        ["command", "pattern", "url", "query", "description", "prompt", "questions", "plan", "file_path", "path"];
-    if !call.title.is_empty() && !is_telling.iter().any(|key| fields.contains_key(*key)) {
-        let key = if call.kind == ToolKind::Execute { "command" } else { "description" };
+    let is_telling = ["pattern", "url", "query", "description", "prompt", "questions", "plan", "file_path", "path"];
+    let executes = call.kind == ToolKind::Execute;
+    let is_told = has_command || !executes && is_telling.iter().any(|key| fields.contains_key(*key));
+    if !call.title.is_empty() && !is_told {
+        let key = if executes { "command" } else { "description" };
         fields.insert(key.to_owned(), json!(call.title));
     }
     Value::Object(fields)
 }
 
-/// The call's file, if the arguments do not name it.
+/// The call's file, if the arguments do not name it. A command's places are not what it is about.
 fn place(call: &ToolCall) -> Option<&PathBuf> {
     let says_where = |input: &Value| ["file_path", "path", "notebook_path"].iter().any(|key| input.get(key).is_some());
     if call.raw_input.as_ref().is_some_and(says_where) {
         return None;
     }
-    diffs(call).next().map(|diff| &diff.path).or(call.locations.first().map(|location| &location.path))
+    let runs = call.kind == ToolKind::Execute || call.raw_input.as_ref().and_then(command).is_some();
+    let located = call.locations.first().filter(|_| !runs).map(|location| &location.path);
+    diffs(call).next().map(|diff| &diff.path).or(located)
 }
 
 /// Files that a call may change: those of its diffs, and its locations if it edits, deletes or moves.
@@ -260,8 +302,15 @@ fn diffs(call: &ToolCall) -> impl Iterator<Item = &Diff> {
     })
 }
 
-fn result(call: &ToolCall, is_error: bool) -> ToolResult {
-    let mut content: Vec<Part> = call.content.iter().filter_map(part).collect();
+/// `output` stands where the call shows a terminal, which is not of this editor then.
+fn result(call: &ToolCall, output: String, is_error: bool) -> ToolResult {
+    let mut output = (!output.is_empty()).then_some(output);
+    let shown = |content: &ToolCallContent| match (content, &mut output) {
+        (ToolCallContent::Terminal(_), Some(_)) => output.take().map(|text| Part::Text(Text::cut(text, MAX_RESULT))),
+        _ => part(content),
+    };
+    let mut content: Vec<Part> = call.content.iter().filter_map(shown).collect();
+    content.extend(output.map(|text| Part::Text(Text::cut(text, MAX_RESULT))));
     if content.is_empty()
         && diffs(call).next().is_none()
         && let Some(output) = &call.raw_output
@@ -341,10 +390,62 @@ mod tests {
         assert_eq!(hunk("a\na\n", "a\n").unwrap().lines, [" a", "-a"]);
     }
 
+    fn of(call: &Value) -> ToolCall {
+        let mut whole = json!({"toolCallId":"c","title":""});
+        whole.as_object_mut().unwrap().extend(call.as_object().unwrap().clone());
+        serde_json::from_value(whole).unwrap()
+    }
+
+    #[test]
+    fn a_command_outranks_the_places_that_it_touches() {
+        let place = json!([{"path":"/p/a.txt"}]);
+        for (call, command) in [
+            (
+                json!({"title":"rm -rf a.txt","kind":"execute","name":"Bash","locations":place,
+                "rawInput":{"command":"rm -rf a.txt","description":"x"}}),
+                "rm -rf a.txt",
+            ),
+            (json!({"title":"rm a.txt","kind":"execute","locations":place}), "rm a.txt"),
+            (json!({"title":"rm a.txt","kind":"execute","rawInput":{"description":"Tidies","path":"/p"}}), "rm a.txt"),
+            (
+                json!({"title":"Run","kind":"execute","rawInput":{"command":["bash","-lc","rm 'a b'"],"cwd":"/p"}}),
+                r"bash -lc 'rm '\''a b'\'''",
+            ),
+            (json!({"title":"Looks","kind":"search","locations":place,"rawInput":{"cmd":"rg one"}}), "rg one"),
+        ] {
+            let input = input(&of(&call));
+            assert_eq!((&input["command"], input.get("file_path")), (&json!(command), None));
+        }
+        assert_eq!(input(&of(&json!({"kind":"read","locations":place})))["file_path"], "/p/a.txt");
+        let edit = json!({"kind":"edit","rawInput":{"command":"create"},
+            "content":[{"type":"diff","path":"/p/b","oldText":null,"newText":"x"}]});
+        assert_eq!(input(&of(&edit))["file_path"], "/p/b");
+    }
+
+    #[test]
+    fn the_output_of_an_agents_own_terminal_stands_in_its_place() {
+        let mut output = String::new();
+        for (key, data) in [("terminal_output_delta", "one\n"), ("terminal_output", "two\n"), ("terminal_exit", "no")] {
+            add_output(&mut output, json!({key:{"data":data}}).as_object());
+        }
+        add_output(&mut output, json!({"terminal_output":7}).as_object());
+        let terminal = of(&json!({"kind":"execute","content":[{"type":"terminal","terminalId":"t"}]}));
+        let texts = |call: &ToolCall, output: &str| -> Vec<String> {
+            let text = |part: Part| match part {
+                Part::Text(text) => text.text,
+                other => panic!("{other:?}"),
+            };
+            result(call, output.to_owned(), false).content.into_iter().map(text).collect()
+        };
+        assert_eq!(texts(&terminal, &output), ["one\ntwo\n"]);
+        assert_eq!(texts(&terminal, ""), ["(in the terminal t)"], "the editor puts its text there");
+        assert_eq!(texts(&of(&json!({})), &output), ["one\ntwo\n"]);
+    }
+
     #[test]
     fn the_end_of_a_huge_result_is_left_out_at_a_character() {
         let output = format!("x{}", "ä".repeat(MAX_RESULT));
-        let content = result(&ToolCall::new("c", "Look").raw_output(Value::from(output)), false).content;
+        let content = result(&ToolCall::new("c", "Look").raw_output(Value::from(output)), String::new(), false).content;
         assert!(matches!(&content[..], [Part::Text(text)]
             if text.text.len() == MAX_RESULT - 1 && text.bytes == 2 * MAX_RESULT + 1));
     }

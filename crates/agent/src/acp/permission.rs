@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::calls;
 use super::moves::{self, Diff, with_lf};
 use crate::ask::{Change, ChoiceKind, Edit, Part, Permission, PermissionChoice, Step, Style};
 use crate::json::{list, text};
@@ -84,15 +85,9 @@ pub(super) fn asked(name: &str, params: &Value, offered: &[Offered]) -> Permissi
     permission.mark_command(command(call).as_deref())
 }
 
-/// The command of a shell that the call runs: a text, or a program and its arguments.
+/// The command that the call runs.
 fn command(call: &Value) -> Option<String> {
-    match call.pointer("/rawInput/command") {
-        Some(Value::Array(argv)) => {
-            let word = |one: &Value| one.as_str().map_or_else(|| one.to_string(), str::to_owned);
-            Some(argv.iter().map(word).collect::<Vec<_>>().join(" "))
-        }
-        command => text(command),
-    }
+    calls::command(call.get("rawInput")?)
 }
 
 fn locations(call: &Value) -> Vec<String> {
@@ -228,6 +223,8 @@ mod tests {
         let run = json!({"title":"Run it","rawInput":{"command":["make","it"],"n":1,"why":"Run it","nothing":null}});
         assert_eq!(shown(&run), ["Run it", "make it", "n: 1"]);
         assert_eq!(shown(&json!({"title":"ls","rawInput":{"command":"ls"}})), ["ls"]);
+        let faked = json!({"rawInput":{"a":"x\nb: y"}});
+        assert_eq!(shown(&faked), ["a: x\n    b: y"], "no line of a value looks like another argument");
         assert!(of(&json!({"rawInput":{"command":["rm","-rf","x"]}})).is_destructive);
         let plan = json!({"content":[{"type":"content","content":{"type":"text","text":"one"}}, {"type":"text","text":"two"},
             {"type":"hologram"}, 7],"locations":[{"path":"/a"},7]});
