@@ -255,6 +255,46 @@ def test_a_mode_that_never_asks_is_only_reached_by_its_name_and_confirmed(begin,
     nvim.wait("require('claude-ide.chat').current().mode == 'plan'", what="one that asks")
 
 
+@pytest.mark.parametrize(
+    ("prompt", "words"),
+    [
+        ("FAIL -32603 a wrong key", "Robot failed: a wrong key"),
+        ("STOP refusal", "Robot refused to go on."),
+        ("STOP max_tokens", "Robot stopped: the answer reached the most tokens it may have."),
+        ("STOP cancelled", "Robot broke its turn off. You did not interrupt it."),
+        ("STOP end_turn", "Robot ended its turn without a word."),
+    ],
+)
+def test_a_first_turn_without_text_ends_with_a_word_on_why(begin, prompt, words):
+    nvim = begin(args=prompt)
+    wait_idle(nvim)
+    wait_text(nvim, words)
+    assert "Interrupted by you" not in text(nvim)
+
+
+def test_a_row_shows_the_command_that_ran_and_its_output(begin, tmp_path):
+    nvim = begin()
+    wait_idle(nvim)
+    call = {"toolCallId": "c", "kind": "execute", "title": "rm -rf a.txt"}
+    where = {"locations": [{"path": str(tmp_path / "project/a.txt")}]}
+    output = {"terminal_output_delta": {"data": "gone\n", "terminal_id": "c"}}
+    say(
+        nvim,
+        "\n".join(
+            [
+                update("tool_call", status="pending", content=[{"type": "terminal", "terminalId": "c"}], **call),
+                update("tool_call_update", rawInput={"command": ["rm", "-rf", "a.txt"]}, toolCallId="c", **where),
+                update("tool_call_update", toolCallId="c", _meta=output),
+                update("tool_call_update", toolCallId="c", status="completed"),
+                "SAY done",
+            ]
+        ),
+    )
+    wait_answer(nvim, "\ndone")
+    assert "Execute rm -rf a.txt · ok" in text(nvim)
+    assert "\n    gone\n" in text(nvim)
+
+
 def test_a_session_is_chosen_from_the_list_and_shown(begin, tmp_path):
     said = [
         {"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": "what was asked"}},

@@ -308,7 +308,7 @@ impl Acp {
 
     fn turn_over(&mut self, outcome: Result<Value, Value>, out: &mut Output) {
         self.is_prompted = false;
-        self.is_cancelled = false;
+        let by_user = std::mem::take(&mut self.is_cancelled);
         self.stop_by = None;
         self.silent_at = None;
         let unanswered = self.questions.cancel_all(out);
@@ -317,7 +317,8 @@ impl Acp {
             Err(error) if code(error) == Some(CANCELLED) => "cancelled".to_owned(),
             Err(_) => "error".to_owned(),
         };
-        self.updates.end_turn(reason == "cancelled", &unanswered, out);
+        let is_cancelled = reason == "cancelled";
+        self.updates.end_turn(is_cancelled, is_cancelled && by_user, &unanswered, out);
         if let Err(error) = &outcome
             && code(error) == Some(AUTH_REQUIRED)
         {
@@ -330,7 +331,10 @@ impl Acp {
             ("max_turn_requests", _) => {
                 Some(format!("{name} stopped: it asked the model as often as it may in a turn."))
             }
+            // The request to sign in says it.
+            (_, Err(error)) if code(error) == Some(AUTH_REQUIRED) => Some(message(error)),
             (_, Err(error)) if reason == "error" => Some(format!("{name} failed: {}", message(error))),
+            ("cancelled", _) if !by_user => Some(format!("{name} broke its turn off. You did not interrupt it.")),
             _ => None,
         };
         let outcome = match (reason.as_str(), &words) {

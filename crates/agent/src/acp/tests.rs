@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::ask::{Ask, ChoiceKind, Form};
+use claude_ide_session::Block;
+
 use crate::event::{Abilities, Answer, TurnEnd};
 
 mod calls;
@@ -617,4 +619,69 @@ fn a_form_is_asked_in_its_order_and_answered_as_a_form() {
     }
     let (_, events) = asks(&mut acp, 81, "elicitation/create", page("https://a.b"));
     assert!(matches!(events.last(), Some(Event::Asks { ask: Ask::Form(Form { url: Some(_), .. }), .. })), "{events:?}");
+}
+
+#[test]
+fn a_turn_that_the_agent_breaks_off_is_not_the_users_interruption() {
+    let mut acp = ready();
+    prompt(&mut acp, "a");
+    let over = json!({"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}});
+    let (_, events) = hear(&mut acp, &over);
+    assert!(!events.iter().any(|one| matches!(one, Event::Said { kind: "interrupted", .. })), "{events:?}");
+    assert!(events.iter().any(|one| matches!(one, Event::Turn { outcome: TurnEnd::Failed, words: Some(words) }
+        if words == "Robot broke its turn off. You did not interrupt it.")));
+}
+
+#[test]
+fn what_is_no_text_is_a_block_of_its_own() {
+    let mut acp = ready();
+    prompt(&mut acp, "a");
+    let mut blocks = Vec::new();
+    for content in [
+        json!({"type":"text","text":"one "}),
+        json!({"type":"text","text":"text"}),
+        json!({"type":"resource_link","name":"a","uri":"file:///a"}),
+        json!({"type":"image","mimeType":"image/png","data":""}),
+        json!({"type":"text","text":"another"}),
+    ] {
+        let (_, events) = hear(
+            &mut acp,
+            &json!({"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s",
+                "update":{"sessionUpdate":"agent_message_chunk","content":content}}}),
+        );
+        blocks.extend(events.iter().filter_map(|one| match one {
+            Event::Text { block, .. } => Some(*block),
+            _ => None,
+        }));
+    }
+    assert_eq!(blocks, [1, 1, 2, 3, 4]);
+}
+
+#[test]
+fn the_blocks_of_a_loaded_prompt_do_not_run_together() {
+    let (mut acp, ..) = begun(Options { resume: Some("old".to_owned()), ..options() }, &json!({"loadSession":true}));
+    let mut events = Vec::new();
+    for (id, content) in [
+        ("p1", json!({"type":"text","text":"Look "})),
+        ("p1", json!({"type":"text","text":"at"})),
+        ("p1", json!({"type":"resource_link","name":"a","uri":"file:///a"})),
+        ("p1", json!({"type":"text","text":"and go"})),
+        ("p2", json!({"type":"text","text":"More"})),
+    ] {
+        let update = json!({"sessionUpdate":"user_message_chunk","messageId":id,"content":content});
+        let update = json!({"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"old","update":update}});
+        events.extend(hear(&mut acp, &update).1);
+    }
+    events.extend(hear(&mut acp, &json!({"jsonrpc":"2.0","id":2,"result":{}})).1);
+    let prompts: Vec<_> = events
+        .into_iter()
+        .filter_map(|one| match one {
+            Event::Said { kind: "prompt", mut blocks, .. } => match blocks.remove(0) {
+                Block::Text(text) => Some(text.text),
+                _ => None,
+            },
+            _ => None,
+        })
+        .collect();
+    assert_eq!(prompts, ["Look at\n[a](file:///a)\nand go", "More"]);
 }

@@ -39,8 +39,9 @@ pub(super) struct Updates {
     last_text: u64,
     /// Bytes of its last line so far.
     column: usize,
-    /// The user's prompt in a loaded session, which comes in pieces.
+    /// The user's prompt in a loaded session, which comes in pieces, and the agent's id for it.
     prompt: String,
+    prompt_id: Option<String>,
     turn: u64,
     has_plan: bool,
     /// The call that shows a plan with open entries.
@@ -70,11 +71,17 @@ impl Updates {
     }
 
     /// The turn is over: ends its open calls.
-    pub(super) fn end_turn(&mut self, is_cancelled: bool, unanswered: &[String], out: &mut Output) {
+    pub(super) fn end_turn(
+        &mut self,
+        is_cancelled: bool,
+        is_interrupted: bool,
+        unanswered: &[String],
+        out: &mut Output,
+    ) {
         self.text = None;
         self.calls.end(is_cancelled, unanswered, out);
         self.end_plan(out);
-        if is_cancelled {
+        if is_interrupted {
             out.emit(Event::said("interrupted", Vec::new()));
         }
     }
@@ -114,7 +121,7 @@ impl Updates {
             self.tell_prompt(out);
         }
         let known = match kind.as_str() {
-            "user_message_chunk" => self.user(update),
+            "user_message_chunk" => self.user(update, out),
             "agent_message_chunk" => self.agent(update, TextKind::Text, out),
             "agent_thought_chunk" => self.agent(update, TextKind::Thinking, out),
             "tool_call" => typed::<ToolCall>(update).map(|call| {
@@ -183,17 +190,30 @@ impl Updates {
         }
     }
 
-    fn user(&mut self, update: Value) -> Option<()> {
+    fn user(&mut self, update: Value, out: &mut Output) -> Option<()> {
         let chunk = typed::<ContentChunk>(update)?;
         // In our own turn some agents repeat the prompt.
         if self.replay == Replay::Shown {
+            let id = chunk.message_id.map(|id| id.0.to_string());
+            if id != self.prompt_id {
+                self.tell_prompt(out);
+            }
+            self.prompt_id = id;
+            let is_plain = matches!(chunk.content, ContentBlock::Text(_));
+            if !is_plain && !self.prompt.is_empty() && !self.prompt.ends_with('\n') {
+                self.prompt.push('\n');
+            }
             self.prompt.push_str(&in_text(&chunk.content));
+            if !is_plain {
+                self.prompt.push('\n');
+            }
         }
         Some(())
     }
 
     fn tell_prompt(&mut self, out: &mut Output) {
-        let text = std::mem::take(&mut self.prompt);
+        let mut text = std::mem::take(&mut self.prompt);
+        text.truncate(text.trim_end().len());
         if !text.trim().is_empty() {
             self.text = None;
             let bytes = text.len();
@@ -204,8 +224,10 @@ impl Updates {
     fn agent(&mut self, update: Value, kind: TextKind, out: &mut Output) -> Option<()> {
         let chunk = typed::<ContentChunk>(update)?;
         let message = chunk.message_id.map(|id| id.0.to_string());
+        // Pieces of a text are text; a link, an image or a file is a block of its own.
+        let is_piece = matches!(chunk.content, ContentBlock::Text(_));
         let block = match &self.text {
-            Some((block, known, name)) if *known == kind && *name == message => *block,
+            Some((block, known, name)) if is_piece && *known == kind && *name == message => *block,
             _ => {
                 self.last_text = self.last_text.saturating_add(1);
                 self.last_text
@@ -214,7 +236,7 @@ impl Updates {
         if self.text.as_ref().is_none_or(|(known, ..)| *known != block) {
             self.column = 0;
         }
-        self.text = Some((block, kind, message));
+        self.text = is_piece.then_some((block, kind, message));
         let text = self.in_lines(in_text(&chunk.content));
         out.emit(Event::Text { by: None, block, kind, text });
         Some(())

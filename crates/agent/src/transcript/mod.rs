@@ -188,6 +188,8 @@ pub struct ChatTranscript {
     /// Background tasks: the call that started each.
     tasks: HashMap<String, Option<String>>,
     greeted: bool,
+    /// Its row: no answer, though it may come after the first prompt.
+    greeting: Option<usize>,
     /// The model of the current reply.
     model: Option<Name>,
     /// The one that is set.
@@ -217,6 +219,7 @@ impl ChatTranscript {
             | Event::Results { by: Some(_), .. } => {}
             Event::Greeted { text, .. } if !self.greeted => {
                 self.greeted = true;
+                self.greeting = Some(self.rows.len());
                 self.put(RowKind::Notice, &text);
             }
             Event::Begins { model, .. } => self.model = model.as_deref().map(Name::new),
@@ -525,9 +528,12 @@ impl ChatTranscript {
 
     /// Whether there was visible output since the last prompt.
     fn is_answered(&self) -> bool {
-        for held in self.rows.iter().rev() {
+        for (row, held) in self.rows.iter().enumerate().rev() {
             if held.kind == RowKind::Prompt {
                 return false;
+            }
+            if Some(row) == self.greeting {
+                continue;
             }
             let is_said = match &held.block {
                 Block::Text(text) => text.bytes > MAX_BLANK || !text.text.trim().is_empty(),
@@ -540,10 +546,17 @@ impl ChatTranscript {
         true
     }
 
+    /// A turn ends with a visible word on why, unless an answer, the agent's own words or the user's interruption say it.
     fn turn(&mut self, outcome: TurnEnd, words: Option<&str>) {
         self.settle();
-        let last = self.rows.last().map(|held| held.kind);
-        let is_said = matches!(last, Some(RowKind::Output | RowKind::Notice | RowKind::Interrupted));
+        let is_greeted = self.greeting.is_some_and(|row| row.saturating_add(1) == self.rows.len());
+        let is_said = self.rows.last().is_some_and(|last| match last.kind {
+            RowKind::Output | RowKind::Interrupted => true,
+            RowKind::Notice if !is_greeted => {
+                words.is_none_or(|words| last.text().is_some_and(|notice| notice.contains(words)))
+            }
+            _ => false,
+        });
         if outcome == TurnEnd::Failed && !is_said {
             self.put(RowKind::Notice, words.unwrap_or("The turn failed."));
         } else if outcome != TurnEnd::Aborted && !self.is_answered() {

@@ -267,6 +267,8 @@ fn what_is_void_goes_and_what_is_complete_stays() {
 #[test]
 fn the_end_of_a_turn_says_what_the_agent_did_not() {
     let over = |outcome, words: Option<&str>| Event::Turn { outcome, words: words.map(str::to_owned) };
+    let notice = |text: &str| Event::Notice { text: text.to_owned() };
+    let greeting = || Event::Greeted { text: "Claude 7.".to_owned(), can: crate::event::Abilities::default() };
     for (event, turn, expected) in [
         (None, over(TurnEnd::Done, None), Some("Claude ended its turn without a word.")),
         (Some(text(" \n")), over(TurnEnd::Done, None), Some("Claude ended its turn without a word.")),
@@ -275,8 +277,13 @@ fn the_end_of_a_turn_says_what_the_agent_did_not() {
         (Some(calling("a")), over(TurnEnd::Done, None), None),
         (None, over(TurnEnd::Aborted, None), None),
         (None, over(TurnEnd::Failed, Some("It broke.")), Some("It broke.")),
-        (Some(Event::Notice { text: "Overloaded".to_owned() }), over(TurnEnd::Failed, None), None),
+        (Some(notice("Overloaded")), over(TurnEnd::Failed, None), None),
         (Some(text("word")), over(TurnEnd::Failed, None), Some("The turn failed.")),
+        (Some(greeting()), over(TurnEnd::Failed, Some("A wrong key.")), Some("A wrong key.")),
+        (Some(greeting()), over(TurnEnd::Failed, None), Some("The turn failed.")),
+        (Some(greeting()), over(TurnEnd::Done, None), Some("Claude ended its turn without a word.")),
+        (Some(notice("Overloaded")), over(TurnEnd::Failed, Some("A wrong key.")), Some("A wrong key.")),
+        (Some(notice("A wrong key.")), over(TurnEnd::Failed, Some("A wrong key.")), None),
     ] {
         let mut transcript = transcript(2000, 4000);
         put(&mut transcript, "prompt", "Go");
