@@ -98,6 +98,8 @@ def test_what_the_editor_shows_can_be_named(start_nvim):
 def test_lines_of_a_file_that_is_not_open_are_read_from_the_disk(start_nvim):
     nvim = start_nvim(files={"a.txt": "one\ntwo\n", ".env": "SECRET=1\n"})
     assert "a.txt, lines 2-2:\n2\ttwo\n<" in expand(nvim, "#lines:a.txt:2-2")[0]
+    assert "a.txt, lines 1-2:\n1\t" in expand(nvim, "#lines:a.txt:2-1")[0], "in either order"
+    assert "it has only" in expand(nvim, "#lines:a.txt:900-950")[0]
     assert "withheld" in expand(nvim, "#lines:.env:1-1")[0]
     assert "does not exist" in expand(nvim, "#lines:gone.txt:1-1")[0]
 

@@ -136,6 +136,14 @@ function M.reference(buf, first, last, cwd)
   return require("claude-ide.context.reference").written("lines", ("%s:%d-%d"):format(shown, first, last))
 end
 
+---@param buf integer
+---@param first integer
+---@return string? why there is nothing from that line on
+local function is_beyond(buf, first)
+  local count = vim.api.nvim_buf_line_count(buf)
+  return first > count and ("it has only %s"):format(require("claude-ide.counted")(count, "line")) or nil
+end
+
 ---@param path string absolute
 ---@param done claude-ide.context.Done
 local function of_disk(path, first, last, done)
@@ -148,6 +156,11 @@ local function of_disk(path, first, last, done)
     end
     local text = require("claude-ide.buffer.bytes").decode(disk.bytes)
     local buf = require("claude-ide.ui.own_buffer").create({ lines = text })
+    local lacks = is_beyond(buf, first)
+    if lacks then
+      vim.api.nvim_buf_delete(buf, { force = true })
+      return done(nil, lacks)
+    end
     local found = M.of(buf, first, last):gsub("^[^\n]*,", path:gsub("%%", "%%%%") .. ",", 1)
     vim.api.nvim_buf_delete(buf, { force = true })
     done({ text = found })
@@ -163,8 +176,9 @@ function M.read(at, argument, done)
   if not name then
     return done(nil, "it is written `#lines:file:3-9`")
   end
-  local from = math.max(tonumber(first) --[[@as integer]], 1) --[[@as integer]]
-  local to = math.max(tonumber(last) or from, from) --[[@as integer]]
+  local one = math.max(tonumber(first) --[[@as integer]], 1) --[[@as integer]]
+  local other = math.max(tonumber(last) or one, 1) --[[@as integer]]
+  local from, to = math.min(one, other), math.max(one, other) -- in either order, as in Neovim's ranges
   local path = require("claude-ide.path").normalize(name:sub(1, 1) == "/" and name or at.cwd .. "/" .. name)
   local unnamed = tonumber(name:match("^buffer%-(%d+)$")) --[[@as integer?]]
   local buf = require("claude-ide.buffer").loaded(path)
@@ -177,7 +191,8 @@ function M.read(at, argument, done)
   if why then
     return done(nil, why)
   end
-  done({ text = M.of(buf, from, to) })
+  local lacks = is_beyond(buf, from)
+  done(not lacks and { text = M.of(buf, from, to) } or nil, lacks)
 end
 
 return M
