@@ -201,3 +201,13 @@ def test_a_file_keeps_its_encoding_where_it_has_a_word_for_all(begin_acp, tmp_pa
         if is_open:
             nvim.wait(lambda buf=buf, after=after: nvim.lines(buf) == after.splitlines(), what="it in the buffer")
             assert nvim.lua("return vim.bo[...].modified", buf) is False
+
+
+def test_a_link_to_nothing_is_not_replaced(begin_acp, tmp_path):
+    nvim = begin_acp()
+    link = tmp_path / "project/link"
+    link.symlink_to(tmp_path / "elsewhere")
+    say(nvim, write(link, "x\n"))
+    nvim.wait(lambda: answers(nvim), what="the answer")
+    assert "link to a file that does not exist" in answers(nvim)[0]["message"]
+    assert link.is_symlink() and not (tmp_path / "elsewhere").exists()

@@ -135,6 +135,16 @@ function M.read(_, ask, answer, _request, give_file)
   })
 end
 
+---A write would put a file where the link is, or make one where it leads: neither was shown.
+---@param path string
+---@return string? problem
+local function is_dangling(path)
+  local stat = vim.uv.fs_lstat(path)
+  if stat and stat.type == "link" and not vim.uv.fs_stat(path) then
+    return "it is a link to a file that does not exist"
+  end
+end
+
 ---Writes accepted contents.
 ---@param chat claude-ide.chat.Chat
 ---@param path string
@@ -142,6 +152,10 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.put(chat, path, contents)
+  local problem = is_dangling(path)
+  if problem then
+    return nil, problem
+  end
   local buf = require("claude-ide.buffer").loaded_file(path)
   local approved = require("claude-ide.unapproved").approved
   if buf and vim.bo[buf].modified then
@@ -199,6 +213,10 @@ function M.write(chat, ask, answer, request)
     ask.content
   if not is_usable(path, answer) then
     return
+  end
+  local problem = is_dangling(path)
+  if problem then
+    return answer(nil, "failed", ("%s could not be written: %s"):format(path, problem))
   end
   local accepted = take_accepted(chat, path, contents)
   if accepted then
