@@ -6,7 +6,8 @@ local M = {}
 local namespace = vim.api.nvim_create_namespace("claude-ide.transcript.end")
 
 ---Pieces are dropped in this order.
-local RANKS = { keys = 1, total = 2, model = 3, position = 4, context = 5, fact = 6, title = 7, state = 8, stays = 9 }
+local RANKS =
+  { keys = 1, total = 2, model = 3, position = 4, context = 5, fact = 6, title = 7, state = 8, stays = 9 }
 
 ---Minimum width of a title.
 local MIN_TITLE = 16

@@ -195,12 +195,7 @@ fn choices(entries: Option<&Value>, key: &str) -> Vec<Choice> {
     let choice = |one: &Value| {
         let value = one.get(key)?.as_str()?;
         let name = text(one.get("name")).unwrap_or_else(|| value.to_owned());
-        Some(Choice {
-            value: value.into(),
-            name,
-            description: text(one.get("description")),
-            never_asks: false,
-        })
+        Some(Choice { value: value.into(), name, description: text(one.get("description")), never_asks: false })
     };
     list(entries).filter_map(choice).collect()
 }
