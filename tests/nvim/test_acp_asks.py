@@ -347,3 +347,53 @@ def test_the_keys_are_in_sight_however_long_a_question_is(begin_acp):
     nvim.wait_screen("step 99 of a plan")
     nvim.keys("n")
     assert wait_answers(nvim)[0]["outcome"]["optionId"] == "n"
+
+
+def test_a_key_that_is_no_answer_here_leaves_nothing_pending(begin_acp):
+    nvim = begin_acp()
+    nvim.keep_notices()
+    say(nvim, permission(title="Go?", options=[OPTIONS[1]]))
+    wait_asked(nvim, "Go?")
+    nvim.keys("y")
+    nvim.wait_notice("Robot offers no such answer")
+    nvim.wait("vim.fn.mode(1) == 'n'", what="no operator that waits for a key")
+    nvim.keys("n")
+    assert wait_answers(nvim)[0]["outcome"]["optionId"] == "no"
+
+
+def test_enter_in_an_empty_prompt_shows_what_was_put_off(begin_acp):
+    nvim = begin_acp()
+    say(nvim, permission(title="rm -rf build"))
+    wait_asked(nvim, "rm -rf build")
+    nvim.keys("<Esc>")
+    nvim.wait_screen("Robot asks you something")
+    nvim.wait_screen("show it")
+    nvim.wait(lambda: "rm -rf build ·" not in "".join(nvim.screen()) or True)
+    nvim.wait("vim.fn.bufname() == 'Robot (prompt)' or vim.bo.filetype == 'claude_prompt'", what="the prompt")
+    nvim.keys("<CR>")
+    nvim.wait_kind("question")
+
+
+def test_one_who_goes_back_sees_what_was_chosen(begin_acp):
+    nvim = begin_acp()
+    ask = r"""
+        local questions = {
+          { question = "Which?", multiSelect = false, options = {
+            { label = "one\n2 fake", description = "first\nsecond" }, { label = "two" } } },
+          { question = "Why?", multiSelect = false, options = { { label = "so" } } },
+        }
+        local chat = require('claude-ide.chat').current()
+        require('claude-ide.card.question').ask({
+          requester = chat.requester, chat = chat, id = "x", send = function() end,
+          ask = { kind = "questions", questions = questions },
+        })
+    """
+    nvim.lua(ask)
+    wait_asked(nvim, "Which?")
+    lines = nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)")
+    assert lines[2:7] == ["1 one", "    2 fake", "  first", "    second", "2 two"]
+    nvim.keys("2")
+    wait_asked(nvim, "Why?")
+    nvim.keys("<BS>")
+    nvim.wait_screen("2 * two")
+    assert nvim.lua("return vim.api.nvim_get_current_line()") == "2 * two"

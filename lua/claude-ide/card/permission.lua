@@ -320,6 +320,23 @@ local function actions_of(permission)
     }
   end
   actions[#actions + 1] = card.later()
+  -- An answer's key that is not offered would be an operator, which waits for the next key.
+  for kind, key in pairs(KEYS) do
+    local is_taken = taken[key] or key == "a" and #ask.rules > 0
+    if not is_taken then
+      local what = kind:find("^allow") and "allow it" or "refuse it"
+      actions[#actions + 1] = {
+        keys = { key },
+        desc = "not offered",
+        hidden = true,
+        run = function()
+          require("claude-ide.ui.notice").info(
+            ("%s offers no such answer: %s by one of those below."):format(permission.requester.name, what)
+          )
+        end,
+      }
+    end
+  end
   return actions
 end
 

@@ -217,6 +217,15 @@ function M.results(chat, results)
   end
 end
 
+---Shows a chat's first pending request again.
+---@param chat claude-ide.chat.Chat
+function M.show(chat)
+  local first = pending(chat)[1]
+  if first then
+    require("claude-ide.requests").focus(first)
+  end
+end
+
 ---The number of a chat's pending requests.
 ---@param chat claude-ide.chat.Chat
 ---@return integer

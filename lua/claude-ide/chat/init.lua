@@ -111,6 +111,7 @@ local attach = require("claude-ide.once")(function()
           id = chat.session,
           pid = chat.pid,
           run = chat.run,
+          name = (chat.source:first_words() or {}).name,
           visible = visible,
           requester = chat.requester,
           cost = chat.cost,

@@ -96,6 +96,7 @@ end
 function M.send(prompt)
   local text = text_of(prompt)
   if vim.trim(text) == "" then
+    require("claude-ide.chat.asks").show(prompt.chat) -- what was put off with `q` waits behind the empty prompt
     return
   end
   -- Its references may take a while to read. The text is removed from the buffer, and returned if it cannot be sent.

@@ -20,7 +20,7 @@ local function state_of(chat)
   elseif chat.retry then
     return require("claude-ide.chat.facts").retry(chat.retry), "ClaudeTranscriptFailed"
   elseif chat.doing then
-    return "Claude is " .. chat.doing, "ClaudeTranscriptWorking"
+    return ("%s is %s"):format(chat.name, chat.doing), "ClaudeTranscriptWorking"
   elseif #waiting > 0 then
     local words = require("claude-ide.sessions.phrases")
     local first = words.fit(words.one_line(waiting[1].text), 30)
@@ -30,6 +30,11 @@ local function state_of(chat)
     return chat.name .. " works", "ClaudeTranscriptWorking"
   end
   return "Prompt", "ClaudeTranscriptTitle"
+end
+
+---@param buf integer
+local function is_empty(buf)
+  return vim.api.nvim_buf_line_count(buf) == 1 and vim.api.nvim_buf_get_lines(buf, 0, 1, false)[1] == ""
 end
 
 ---@param chat claude-ide.chat.Chat
@@ -43,7 +48,10 @@ local function of(chat, win)
   local function hint(rank, option, words)
     pieces[#pieces + 1] = fit.hint(rank, option, words, { group = "ClaudeTranscript" })
   end
-  if chat:is_busy() then
+  local is_asked = require("claude-ide.chat.asks").count(chat) > 0
+  if is_asked and is_empty(vim.api.nvim_win_get_buf(win)) then
+    hint(RANKS.send, vim.fn.mode():find("^i") and keys.send_at_once or keys.send, "show it")
+  elseif chat:is_busy() then
     hint(RANKS.send, keys.interrupt, "interrupt")
   else
     hint(RANKS.send, vim.fn.mode():find("^i") and keys.send_at_once or keys.send, "send")

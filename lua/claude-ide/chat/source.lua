@@ -306,8 +306,7 @@ function Source:draw(request, done)
   end)
 end
 
----A description from the first prompt, for other agents' sessions, which are not in the catalogue.
----@private
+---A description from the first prompt, for sessions that are not in the catalogue: those of other agents, and new ones.
 ---@return claude-ide.transcript.About?
 function Source:first_words()
   for _, prompt in ipairs(self.store:prompts()) do

@@ -6,6 +6,8 @@ local M = {}
 local STAY, KEEP, END = "Stay in Neovim", "Quit, and let %s go on in the background", "Quit, and end %s"
 
 local LOOK_MS = 5
+---Cells of a name.
+local MOST_NAME = 40
 
 ---The user has decided.
 local is_decided = false
@@ -96,7 +98,13 @@ end
 ---@param ours claude-ide.sessions.Ours
 ---@return string
 local function name_of(ours)
-  return ours.terminal and ours.terminal:name() or require("claude-ide.sessions.phrases").title(ours.session)
+  local phrases, session = require("claude-ide.sessions.phrases"), ours.session
+  local has_title = vim.trim(session.title or session.name or "") ~= ""
+  local said = ours.other and ours.other.name
+  if not ours.terminal and not has_title and said then
+    return ("“%s”"):format(phrases.fit(phrases.one_line(said), MOST_NAME))
+  end
+  return ours.terminal and ours.terminal:name() or phrases.title(session)
 end
 
 ---@param ours claude-ide.sessions.Ours

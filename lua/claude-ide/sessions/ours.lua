@@ -11,6 +11,7 @@ local M = {}
 ---@class claude-ide.sessions.Other
 ---@field id string of the session
 ---@field pid integer
+---@field name? string its first prompt, if it has no title yet
 ---@field visible boolean it is on the screen
 ---@field requester claude-ide.requests.Requester
 ---@field run? string name of its CLI for the editor's tools
