@@ -309,7 +309,7 @@ end
 function wait(plan)
   require("claude-ide.ui.guard").when_free(plan.id, "a plan", function()
     show(plan)
-  end, "Claude has a plan", plan.requester.asks_here)
+  end, plan.requester.name .. " has a plan", plan.requester.asks_here)
 end
 
 ---Shows the pending plan.
