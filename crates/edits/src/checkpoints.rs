@@ -115,6 +115,11 @@ impl Pair {
         self.kinds()[1].is_none()
     }
 
+    /// Whether another file has the name.
+    fn is_another(&self) -> bool {
+        matches!(&self.states, [Some(one), Some(two)] if one.stamp.inode != two.stamp.inode)
+    }
+
     fn is_same(&self) -> bool {
         match &self.states {
             [Some(one), Some(two)] if self.kinds() != [None, None] => {
@@ -205,7 +210,7 @@ impl Checkpoint {
         }
         let repository = &*self.repository;
         let pairs = self.pairs(later, unwanted);
-        let gone: Vec<&Pair> = pairs.iter().filter(|pair| pair.is_gone()).collect();
+        let gone: Vec<&Pair> = pairs.iter().filter(|pair| pair.is_gone() || pair.is_another()).collect();
         let (mut changed, mut made) = (Vec::new(), Vec::new());
         for pair in &pairs {
             if pair.is_unknown() {
@@ -284,8 +289,8 @@ fn origin(pair: &Pair, gone: &[&Pair]) -> Origin {
     // A file that is moved keeps its number, also with its folder, or if it is changed then.
     let is_it = |other: &&&Pair| {
         let states = other.states[0].as_ref().zip(pair.states[1].as_ref());
-        states.is_some_and(|(old, new)| old.kind() == new.kind() && old.stamp.inode == new.stamp.inode)
-            || other.place(0).zip(place.as_ref()).is_some_and(|(old, new)| old.is_like(new))
+        states.is_some_and(|(old, new)| old.stamp.is_moved_to(&new.stamp))
+            || other.is_gone() && other.place(0).zip(place.as_ref()).is_some_and(|(old, new)| old.is_like(new))
     };
     match pair.states[1].as_ref().and_then(|state| state.met) {
         _ if !pair.is_made() => Origin::Made,

@@ -26,6 +26,8 @@ pub(super) enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     pub(super) inode: u64,
+    /// Its names.
+    pub(super) links: u64,
     pub(super) size: u64,
     pub(super) modified: (i64, i64),
     pub(super) changed: (i64, i64),
@@ -36,6 +38,7 @@ impl Stamp {
     pub(super) fn of(file: &Metadata) -> Self {
         Self {
             inode: file.ino(),
+            links: file.nlink(),
             size: file.len(),
             modified: (file.mtime(), file.mtime_nsec()),
             changed: (file.ctime(), file.ctime_nsec()),
@@ -49,6 +52,11 @@ impl Stamp {
             0o120_000 => Kind::Link,
             _ => Kind::Other,
         }
+    }
+
+    /// Whether a file is this one under another name: it was moved.
+    pub(super) fn is_moved_to(&self, other: &Self) -> bool {
+        self.links == 1 && self.inode == other.inode && self.kind() == other.kind()
     }
 
     pub(super) fn permissions(&self) -> u32 {

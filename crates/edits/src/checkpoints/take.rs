@@ -439,8 +439,10 @@ impl WorkTree {
         changed.truncate(room.limits.listed);
         // A file that is moved keeps its number, also with its folder.
         let moved = |(_, known, found): &(Name, Option<State>, Option<Stamp>)| {
-            let known = known.as_ref().filter(|known| found.is_none() && known.kind() != Kind::Other)?;
-            Some((known.stamp.inode, known.met))
+            let known = known.as_ref().filter(|known| known.kind() != Kind::Other && known.stamp.links == 1)?;
+            // Another one may have its name already.
+            let is_gone = found.is_none_or(|found| found.inode != known.stamp.inode);
+            is_gone.then_some((known.stamp.inode, known.met))
         };
         let moved: HashMap<u64, Option<Met>> = changed.iter().filter_map(moved).collect();
         let (mut early, mut states) = (Vec::new(), Vec::new());

@@ -262,6 +262,22 @@ fn a_file_that_was_there_all_the_time_or_came_from_outside_was_not_made() {
 }
 
 #[test]
+fn another_name_of_a_file_is_not_a_file_that_was_moved() {
+    let mut desk = Desk::new(&[("a.txt", "a\n"), (".gitignore", "*.old\n"), ("in/b.txt", "b\n")]);
+    fs::hard_link(desk.top.join("a.txt"), desk.top.join("mine.old")).unwrap();
+    wait_longer_than_clocks_lag(&desk.top.join(".gitignore"));
+    let from = desk.take();
+    desk.write("new", "by a command\n");
+    fs::rename(desk.top.join("new"), desk.top.join("a.txt")).unwrap();
+    fs::rename(desk.top.join("in"), desk.top.join("elsewhere")).unwrap();
+    desk.write("in/b.txt", "another\n");
+    desk.write(".gitignore", "");
+    let found = compare(&from, &desk.take());
+    assert_eq!(names(&found.found), [".gitignore", "a.txt", "in/b.txt", "elsewhere/b.txt"]);
+    assert_eq!(found.left_out, [b"mine.old".to_vec()], "its links changed, nothing else is known");
+}
+
+#[test]
 fn the_bytes_on_disk_are_held_whatever_git_makes_of_them() {
     let attributes = "*.big filter=lfs\n*.id ident\n*.utf working-tree-encoding=UTF-16LE\n*.auto text=auto eol=crlf\n";
     let mut desk = Desk::new(&[(".gitattributes", attributes)]);
