@@ -58,7 +58,7 @@ local function show_dropped(hunks)
   local live = require("claude-ide.diffview.hunks")
   vim.api.nvim_buf_clear_namespace(hunks.buf, namespace, 0, -1)
   local key = require("claude-ide.ui.key_list").keys(require("claude-ide.config").get().diff.keymaps.hunk)[1]
-  local text = key and (" ◌ dropped · %s puts it back"):format(key) or " ◌ dropped"
+  local text = key and (" ◌ dropped · %s keeps it"):format(key) or " ◌ dropped"
   local last = vim.api.nvim_buf_line_count(hunks.buf)
   for _, hunk in ipairs(live.dropped(hunks)) do
     vim.api.nvim_buf_set_extmark(
