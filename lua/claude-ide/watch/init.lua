@@ -10,6 +10,7 @@ local EMPTY_GRACE_MS = 60
 
 ---@class claude-ide.watch.Followed
 ---@field name string
+---@field real string with links resolved
 ---@field stop fun()[]
 
 ---@type table<integer, claude-ide.watch.Followed>
@@ -30,6 +31,7 @@ end
 local read_as = {}
 
 local changed ---@type fun(buf: integer)
+local follow ---@type fun(buf: integer)
 
 local function reload(buf)
   if not vim.api.nvim_buf_is_loaded(buf) or not followed[buf] then
@@ -51,6 +53,9 @@ function changed(buf)
   vim.uv.fs_stat(
     followed[buf] and followed[buf].name or "",
     vim.schedule_wrap(function(_, stat)
+      if stat and followed[buf] then
+        follow(buf) -- it may have become a link
+      end
       if not stat then
         return -- deleted, perhaps for a moment; the buffer keeps its text
       elseif stat.size == 0 then
@@ -66,12 +71,15 @@ function changed(buf)
   )
 end
 
-local function follow(buf)
+---Follows a buffer's file, under its name and where a link leads.
+---@param buf integer
+function follow(buf)
   if not vim.api.nvim_buf_is_loaded(buf) or not require("claude-ide.buffer").is_file(buf) then
     return unfollow(buf)
   end
   local name = vim.api.nvim_buf_get_name(buf)
-  if followed[buf] and followed[buf].name == name then
+  local real = require("claude-ide.path").real(name)
+  if followed[buf] and followed[buf].name == name and followed[buf].real == real then
     return
   end
   unfollow(buf)
@@ -80,11 +88,10 @@ local function follow(buf)
     changed(buf)
   end
   local stop = { files.follow(name, on_change) } ---@type fun()[]
-  local real = require("claude-ide.path").real(name)
   if real ~= name then
     table.insert(stop, files.follow(real, on_change))
   end
-  followed[buf] = { name = name, stop = stop }
+  followed[buf] = { name = name, real = real, stop = stop }
 end
 
 ---Checks every loaded file, as when Neovim regains focus.
