@@ -1,5 +1,8 @@
 """Reviews of odd things: missing files, binary ones, many at once, unloaded buffers, conflicts."""
 
+import re
+import subprocess
+
 import pytest
 from review_steps import A_CLAUDE, A, B, review, turn, waiting, windows
 
@@ -137,3 +140,46 @@ def test_a_buffer_that_the_user_puts_into_the_review_is_left_alone(start_nvim, c
     nvim.keys(" too")
     nvim.wait(lambda: nvim.lines() == ["mine too"], what="what is typed on")
     assert "ERROR" not in nvim.log()
+
+
+def test_a_change_that_git_took_away_is_gone_and_not_reviewed(nvim):
+    for args in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm", "1"]):
+        subprocess.run(["git", *args], cwd=nvim.project, check=True)
+    turn(nvim, nvim.client, a_txt=A_CLAUDE, b_txt=B.upper())
+    review(nvim)
+    subprocess.run(["git", "checkout", "-q", "."], cwd=nvim.project, check=True)
+    nvim.cmd("checktime")
+    nvim.wait(lambda: waiting(nvim) == [], what="no change of Claude's")
+    nvim.wait_screen("a.txt · gone")
+    nvim.wait_screen(re.compile(r"b\.txt +gone"))
+    nvim.wait_screen("nothing is left")
+    assert "reviewed" not in nvim.terminal.text()
+
+
+@pytest.mark.every_nvim
+def test_u_in_a_review_takes_back_what_was_done_there_and_not_the_reload(nvim):
+    turn(nvim, nvim.client, a_txt=A_CLAUDE)
+    nvim.wait(lambda: nvim.lines() == A_CLAUDE.splitlines(), what="the buffer to follow")
+    review(nvim)
+    nvim.keys("u")
+    nvim.wait_notice("Nothing was changed here since the review has the file")
+    assert nvim.lines() == A_CLAUDE.splitlines() and waiting(nvim) == ["a.txt"]
+    nvim.keys("2Gdx")
+    nvim.wait(lambda: nvim.lines()[1] == "two", what="the hunk to be undone")
+    nvim.keys("5u")
+    nvim.wait(lambda: nvim.lines() == A_CLAUDE.splitlines(), what="the hunk to be back")
+    nvim.wait(lambda: (nvim.project / "a.txt").read_text() == A_CLAUDE, what="the file to be written")
+    assert waiting(nvim) == ["a.txt"]
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("target", ["b.txt", "same.txt"])
+def test_an_open_file_that_becomes_a_link_is_still_followed(nvim, target):
+    (nvim.project / "same.txt").write_text(A)
+    path = nvim.project / "a.txt"
+    path.unlink()
+    path.symlink_to(target)
+    nvim.cmd("checktime")
+    nvim.wait(lambda: nvim.lines() == path.read_text().splitlines(), what="the link's text")
+    (nvim.project / target).write_text("changed\n")
+    nvim.wait(lambda: nvim.lines() == ["changed"], what="the buffer to follow the link")

@@ -19,14 +19,14 @@ local KINDS = {
 }
 
 ---Icons of files that were undone or dropped.
-local ICONS = { undone = "↶", dropped = "◌" }
+local ICONS = { undone = "↶", dropped = "◌", gone = "·" }
 
 ---A row.
 ---@class claude-ide.diffview.Listed
 ---@field path string
 ---@field change? claude-ide.diffview.ListedChange nil: no change is left
 ---@field waits boolean has changes to review
----@field outcome? "kept"|"undone"|"dropped"
+---@field outcome? "kept"|"undone"|"dropped"|"gone"
 
 ---@class claude-ide.diffview.ListedChange
 ---@field kind "created"|"modified"|"deleted"
@@ -144,7 +144,12 @@ local function summary(entries, words)
       conflicts = conflicts + change.conflicts
     end
   end
-  if waiting == 0 then
+  local are_gone = vim.iter(entries):any(function(entry)
+    return entry.outcome == "gone"
+  end)
+  if waiting == 0 and are_gone then
+    return { { { "" } }, { { " · nothing is left", "ClaudeDiffSide" } } }
+  elseif waiting == 0 then
     return { { { "" } }, { { words.none, "ClaudeDiffAccepted" } } }
   end
   local done = #entries - waiting

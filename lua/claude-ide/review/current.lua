@@ -68,6 +68,9 @@ local function gather(to)
   for _, entry in ipairs(to.entries) do
     entry.waits = entry.change ~= nil and (to.scope == "unreviewed" or waiting[entry.path] == true)
     entry.outcome = not entry.waits and entry.outcome or nil
+    if not entry.change and not entry.outcome and not journal().change(entry.path, "all") then
+      entry.outcome = "gone" -- by git, another program or the user; nobody has reviewed it
+    end
   end
   table.sort(to.entries, function(left, right)
     return left.path < right.path
@@ -148,6 +151,13 @@ local function listen(of)
           end
         end)
       end
+    end,
+  })
+  vim.api.nvim_create_autocmd({ "BufReadPost", "FileChangedShellPost" }, {
+    group = group,
+    desc = "Claude: what was loaded during the review is not undone by `u`",
+    callback = function(event)
+      require("claude-ide.review.view").loaded(of.view, event.buf)
     end,
   })
   vim.api.nvim_create_autocmd({ "VimResized", "WinResized" }, {

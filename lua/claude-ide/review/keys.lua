@@ -95,6 +95,21 @@ local OBTAIN = {
   end,
 }
 
+---`u` takes back what was done in the review. It does not undo that the file was loaded, which would take Claude's changes out of the
+---text and the file out of the review.
+local TAKE_BACK = {
+  desc = "take back the last change made here",
+  run = function(view)
+    for _ = 1, vim.v.count1 do
+      if view and vim.fn.undotree().seq_cur <= (view.loaded or 0) then
+        say(nil, "Nothing was changed here since the review has the file. `:undo` goes back further.")
+        return
+      end
+      vim.cmd("silent normal! u")
+    end
+  end,
+}
+
 ---The layouts apply to diffs as well, so their keys are shared.
 ---@return claude-ide.ui.key_list.Option[]
 local function options()
@@ -199,6 +214,9 @@ function M.map_sides(view)
     end
     for lhs, action in pairs(JUMPS) do
       undo[#undo + 1] = map(buf, lhs, action, view)
+    end
+    if side == "proposal" and not require("claude-ide.review.sides").is_ours(buf) then
+      undo[#undo + 1] = map(buf, "u", TAKE_BACK, view)
     end
     if not vim.wo[view.wins.proposal].diff then
       undo[#undo + 1] = map(buf, side == "proposal" and "do" or "dp", OBTAIN, view)

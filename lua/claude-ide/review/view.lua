@@ -15,6 +15,7 @@ local silently = require("claude-ide.ui.quietly").run
 ---@field lines string[] of the side before
 ---@field unmap? fun()
 ---@field options? table of the file's window, before the review
+---@field loaded? integer state of the file's undo tree when its text was last loaded, or first shown
 ---@field unloaded? boolean the file's buffer was unloaded since the last update
 
 ---The side the cursor is on.
@@ -55,6 +56,17 @@ function M.touched(view)
   if hidden.owns(buf) and vim.bo[buf].modified then
     hidden.adopt(buf)
     require("claude-ide.buffer.swap").enable(buf)
+  end
+end
+
+---Notes the file's text as it was loaded: `u` in the review goes back no further.
+---@param view claude-ide.review.View
+---@param buf integer that was loaded
+function M.loaded(view, buf)
+  if buf == view.bufs.proposal then
+    view.loaded = vim.api.nvim_buf_call(buf, function()
+      return vim.fn.undotree().seq_cur
+    end)
   end
 end
 
@@ -114,6 +126,7 @@ function M.show(view, entries, index)
   if ours then
     require("claude-ide.ui.own_buffer").highlight(file)
   end
+  M.loaded(view, file)
   view.unmap = require("claude-ide.review.keys").map_sides(view)
   for _, buf in ipairs(old) do
     if buf ~= view.list and vim.api.nvim_buf_is_valid(buf) and sides.is_ours(buf) then
