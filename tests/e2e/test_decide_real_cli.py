@@ -507,6 +507,10 @@ class Question(Ask):
         self.story.nvim.keys("o")
 
 
+class Subagent(Ask):
+    """What a subagent asks: a command, or an edit."""
+
+
 class Form(Ask):
     dialog = INPUT
 
@@ -526,13 +530,15 @@ class Form(Ask):
 KINDS = {
     Bash: ("here", "denied", "changed", "there", "there_no", "both", "against", "stopped"),
     Write: ("here", "denied", "there", "there_no", "both", "against"),
-    Read: ("here", "denied", "always", "there", "there_no", "both", "against", "parallel", "stopped"),
+    Read: ("here", "denied", "always", "there", "there_no", "both", "against", "parallel", "mixed", "stopped"),
     Mcp: ("here", "denied", "there", "there_no", "both", "against", "stopped"),
     Fetch: ("here", "denied", "there", "there_no", "both", "against"),
     Question: ("here", "denied", "there", "there_no", "both", "stopped"),
     Form: ("here", "elsewhere"),
+    Subagent: ("here", "denied", "elsewhere", "outlives", "outlives_diff"),
 }
-"""What the model asks, and how it is answered: `both` at once with the same word, `against` each other."""
+"""What the model asks, and how it is answered: `both` at once with the same word, `against` each other; several at once here
+(`parallel`), or each here or there (`mixed`); by a subagent while another turn begins (`outlives`)."""
 
 
 def test_claude_and_the_user_hear_what_became_of_a_changed_command(start_with_claude, mock_api):
@@ -595,6 +601,25 @@ def press_until(story, key, condition):
     story.nvim.wait(is_met, what=condition)
 
 
+def press_there(story, left):
+    """Says yes to the dialog that the terminal shows, of these paths; returns the one that it asks for."""
+    asked, claude = story.pending(), story.claude
+    of_dialog = lambda: re.findall(r"Read\((/\S+)\)", claude.screen())[-1:]  # noqa: E731
+    story.wait(lambda: of_dialog() and of_dialog()[0] in left, "a dialog that nobody has answered")
+    path, began = of_dialog(), 0.0
+
+    def is_over():
+        nonlocal began
+        if of_dialog() == path and time.monotonic() - began > 3:  # it ignores keys at first
+            began = time.monotonic()
+            claude.terminal.write("1")
+        return of_dialog() != path
+
+    story.wait(is_over, "the dialog to go")
+    story.nvim.wait(lambda: story.pending() < asked, what="the card of it to go")
+    return path[0]
+
+
 @pytest.mark.one_nvim
 @pytest.mark.parametrize("kind", ["diff", "command"])
 def test_what_a_subagent_asks_outlives_a_turn_of_the_main_thread(start_nvim, cli, mock_api, kind):
@@ -642,7 +667,7 @@ def answered(story, ask, way, rng):
     nvim, claude, number = story.nvim, story.claude, ask.number
     if way == "elsewhere":
         nvim.cmd("doautocmd FocusLost")
-    calls = [ask.call()] + [ask.call(name) for name in {"always": "b", "parallel": "bc"}.get(way, "")]
+    calls = [ask.call()] + [ask.call(name) for name in {"always": "b", "parallel": "bc", "mixed": "bc"}.get(way, "")]
     story.begin(number, *calls)
     if way == "elsewhere":
         claude.wait_screen(ask.dialog)
@@ -670,12 +695,14 @@ def answered(story, ask, way, rng):
     elif way == "always":
         nvim.answer(1)
         nvim.keys("a")
-    elif way == "parallel":
+    elif way in ("parallel", "mixed"):
         left = {str(ask.folder / name): "y" for name in "abc"}
         while left:
             nvim.wait(lambda: nvim.lines()[0] in left, what="the next card")
             path = nvim.lines()[0]
-            if rng.random() < 0.5:
+            if way == "mixed" and rng.random() < 0.5:
+                left.pop(press_there(story, left))
+            elif rng.random() < 0.5:
                 nvim.keys(left.pop(path))
             else:
                 left.pop(path)
@@ -709,13 +736,28 @@ def answered(story, ask, way, rng):
 
 
 def of_a_subagent(story, number, way):
-    """The dialog of a subagent is held back for the card, and opens at once for a user who is elsewhere."""
+    """The dialog of a subagent is held back for the card, and opens at once for a user who is elsewhere. What it asks outlives a turn
+    of the main thread, which begins when another subagent ends."""
     nvim, claude, ask = story.nvim, story.claude, Bash(story, number)
+    path = nvim.project / "a.txt"
+    path.write_text("one\n")
     if way == "elsewhere":
         nvim.cmd("doautocmd FocusLost")
     tool, arguments = ask.call()
-    agent = {"description": "make", "prompt": call(tool, **arguments), "subagent_type": "general-purpose"}
-    story.api.script(Reply(calls=[("Agent", agent)]))  # all else as the prompts say
+    read = call("Read", file_path=str(path))
+    prompts = {f"make-{number}": call(tool, **arguments)}
+    if way == "outlives_diff":
+        prompts[f"make-{number}"] = (
+            f"{read} THEN {call('Edit', file_path=str(path), old_string='one', new_string=f'{number}')}"
+        )
+    if way.startswith("outlives"):
+        prompts[f"other-{number}"] = " THEN ".join([read] * 6)
+        story.api.delay = 0.5
+    agents = [
+        ("Agent", {"description": name, "prompt": prompt, "subagent_type": "general-purpose"})
+        for name, prompt in prompts.items()
+    ]
+    story.api.script(Reply(calls=agents))  # all else as the prompts say
     claude.prompt(f"go on {number}")
     if way == "elsewhere":
         claude.wait_screen(QUESTION)
@@ -723,16 +765,32 @@ def of_a_subagent(story, number, way):
         claude.answer("1")
         nvim.cmd("doautocmd FocusGained")
     else:
-        nvim.wait_kind("question")
-        assert QUESTION not in claude.screen() and ask.effects() == 0
-        if way == "here":
-            ask.allow()
+        nvim.wait_kind("proposal" if way == "outlives_diff" else "question")
+        assert ask.effects() == 0
+        if way.startswith("outlives"):
+            claude.wait_screen(f'Agent "other-{number}" finished')
+            assert story.pending() == 1
         else:
+            assert QUESTION not in claude.screen()
+        if way == "outlives_diff":
+            Write(story, f"{number}-diff").allow()
+        elif way == "denied":
             ask.deny(f"not-{number}")
-    is_over = lambda: ask.effects() == 1 or any(f"not-{number}" in json.dumps(body) for body in story.api.requests)  # noqa: E731
+        else:
+            ask.allow()
+    story.api.delay = 0.0
+
+    def is_over():
+        is_denied = any(f"not-{number}" in json.dumps(body) for body in story.api.requests)
+        return ask.effects() == 1 or is_denied or path.read_text() == f"{number}\n"
+
     nvim.wait(is_over, what="the subagent to go on")
-    assert ask.effects() == (way != "denied")
+    assert ask.effects() == (way not in ("denied", "outlives_diff"))
     nvim.wait(lambda: not nvim.lua(CARD) and story.pending() == 0, what="no card to be left")
+    told = f'Agent "make-{number}" finished'
+    story.wait(lambda: "Done." in claude.screen().partition(told)[2], "the turn that tells of its end")
+    nvim.wait(IDLE_THERE, what="the turn to be over")
+    story.api.drop_script()
 
 
 @pytest.mark.one_nvim
@@ -749,19 +807,19 @@ def test_random_requests_are_answered_once_and_nothing_runs_unasked(start_nvim, 
     while len(chosen) < count:
         chosen += rng.sample(stories, len(stories))
     for number, (kind, way) in enumerate(chosen[:count]):
-        ask = kind(story, number)
         print(f"{number}: {kind.__name__} {way}")
-        expected = answered(story, ask, way, rng)
-        assert ask.effects() in expected, f"{kind.__name__} {way}"
+        if kind is Subagent:
+            of_a_subagent(story, number, way)
+        else:
+            ask = kind(story, number)
+            expected = answered(story, ask, way, rng)
+            assert ask.effects() in expected, f"{kind.__name__} {way}"
         figures[f"{kind.__name__} {way}"] += 1
         waits += story.waits
         story.waits = []
         if number % 60 == 59:
             story = killed_and_begun_anew(story, start_nvim, cli, mock_api, number)
             figures["killed"] += 1
-    way = rng.choice(("here", "denied", "elsewhere"))
-    print(f"subagent {way}")
-    of_a_subagent(story, "subagent", way)
     waits.sort()
     print(dict(figures))
     if waits:

@@ -53,10 +53,11 @@ local function head_of(text, most)
   if most >= #text then
     return text -- LuaJIT takes `math.huge` as an index for 0
   end
-  while most < #text and most > 0 and text:byte(most + 1) >= 0x80 and text:byte(most + 1) < 0xC0 do
-    most = most - 1
+  local last = math.floor(most)
+  while last > 0 and text:byte(last + 1) >= 0x80 and text:byte(last + 1) < 0xC0 do
+    last = last - 1
   end
-  return text:sub(1, math.max(most, 0))
+  return text:sub(1, math.max(last, 0))
 end
 
 ---Takes lines of a text from the budget.
@@ -67,7 +68,7 @@ end
 function AskedLines:take(text)
   local head = head_of(text, self.bytes)
   local lines, left = lines_of(head), #text - #head
-  local most = math.min(self.count, self.most, #lines)
+  local most = math.floor(math.min(self.count, self.most, #lines))
   local over = #lines - most
   for at = #lines, most + 1, -1 do
     left = left > 0 and left + #lines[at] + 1 or 0
