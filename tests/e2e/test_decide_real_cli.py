@@ -739,7 +739,7 @@ def of_a_subagent(story, number, way):
     """The dialog of a subagent is held back for the card, and opens at once for a user who is elsewhere. What it asks outlives a turn
     of the main thread, which begins when another subagent ends."""
     nvim, claude, ask = story.nvim, story.claude, Bash(story, number)
-    path = nvim.project / "a.txt"
+    path = nvim.project / f"of-{number}.txt"
     path.write_text("one\n")
     if way == "elsewhere":
         nvim.cmd("doautocmd FocusLost")
