@@ -1,5 +1,6 @@
 """The colours of a diff: readable, those of its side, present in any colour scheme; and folds and steps."""
 
+import pytest
 from diff_steps import Diffs
 
 OLD = "".join(f"line {i} of the text\n" for i in range(1, 61))
@@ -33,6 +34,59 @@ return vim.api.nvim_win_call(win, function()
   end
   return name
 end)
+"""
+
+
+# Colour schemes: of the user's kinds, as they are or made: background, Normal, WinBar, then syntax and diff.
+SCHEMES = {
+    "a light one with pale colours": {
+        "background": "light", "Normal": "#3760bf #e1e2e7", "WinBar": "#6172b0 #d0d5e3", "Comment": "#848cb5",
+        "Special": "#006a83", "Title": "#2e7de9", "String": "#587539", "Statement": "#9854f1", "Type": "#007197",
+        "Function": "#2e7de9", "Constant": "#b15c00", "Identifier": "#8c4351", "DiffAdd": "- #b7ced5",
+        "DiffDelete": "- #dababe", "DiffText": "- #92a6d5", "Added": "#4197a4", "Removed": "#c47981",
+    },
+    "a dark one": {
+        "background": "dark", "Normal": "#c0caf5 #1a1b26", "WinBar": "#a9b1d6 #16161e", "Comment": "#565f89",
+        "Special": "#2ac3de", "Title": "#7aa2f7", "String": "#9ece6a", "Statement": "#bb9af7", "Type": "#2ac3de",
+        "Function": "#7aa2f7", "Constant": "#ff9e64", "Identifier": "#bb9af7", "DiffAdd": "- #20303b",
+        "DiffDelete": "- #37222c", "DiffText": "- #394b70", "Added": "#449dab", "Removed": "#914c54",
+    },
+    "a retro one with strong diffs": {
+        "background": "dark", "Normal": "#ebdbb2 #282828", "WinBar": "#a89984 #3c3836", "Comment": "#928374",
+        "Special": "#fe8019", "Title": "#b8bb26", "String": "#b8bb26", "Statement": "#fb4934", "Type": "#fabd2f",
+        "Function": "#b8bb26", "Constant": "#d3869b", "Identifier": "#83a598", "DiffAdd": "- #34381b",
+        "DiffDelete": "- #402120", "DiffText": "- #4d520d", "Added": "#b8bb26", "Removed": "#fb4934",
+    },
+    "a solarized one": {
+        "background": "light", "Normal": "#657b83 #fdf6e3", "WinBar": "#93a1a1 #eee8d5", "Comment": "#93a1a1",
+        "Special": "#cb4b16", "Title": "#cb4b16", "String": "#2aa198", "Statement": "#859900", "Type": "#b58900",
+        "Function": "#268bd2", "Constant": "#2aa198", "Identifier": "#268bd2", "DiffAdd": "- #d9e2b8",
+        "DiffDelete": "- #f3cfc3", "DiffText": "- #cfe3f3", "Added": "#859900", "Removed": "#dc322f",
+    },
+}  # fmt: skip
+
+SCHEME = """
+vim.o.termguicolors = true
+vim.cmd("hi clear")
+for group, colours in pairs(...) do
+  if group == "background" then
+    vim.o.background = colours
+  else
+    local fg, bg = unpack(vim.split(colours, " "))
+    vim.api.nvim_set_hl(0, group, { fg = fg ~= "-" and fg or nil, bg = bg })
+  end
+end
+vim.cmd("doautocmd <nomodeline> ColorScheme")
+"""
+
+COLOURS = """
+local found = {}
+for _, name in ipairs(...) do
+  local hl = vim.api.nvim_get_hl(0, { name = name })
+  while hl.link do hl = vim.api.nvim_get_hl(0, { name = hl.link }) end
+  found[name] = { fg = hl.fg or false, bg = hl.bg or false }
+end
+return found
 """
 
 
@@ -125,3 +179,39 @@ def test_a_change_of_the_colours_within_a_diff_keeps_those_of_the_scheme(start_n
     nvim.keys("gl")
     nvim.wait_screen("ZZ accept")
     assert nvim.lua(SHADES) == before
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_text_on_changed_words_and_in_winbars_can_be_read_in_any_scheme(start_nvim, name):
+    scheme = SCHEMES[name]
+    diffs = make(start_nvim, "unified")
+    nvim = diffs.nvim
+    nvim.lua(SCHEME, scheme)
+    diffs.open(1, "a.txt", NEW)
+    syntax = [
+        group
+        for group, colours in scheme.items()
+        if " " not in colours and group not in ("background", "Added", "Removed")
+    ]
+    hints = [
+        "ClaudeDiffHint",
+        "ClaudeDiffKey",
+        "ClaudeDiffSide",
+        "ClaudeDiffFile",
+        "ClaudeDiffAdded",
+        "ClaudeDiffRemoved",
+    ]
+    lines = [f"ClaudeDiff{kind}{part}" for kind in ("Added", "Removed") for part in ("Line", "Word")]
+    groups = nvim.lua(COLOURS, [*syntax, *hints, *lines, "Normal", "WinBar"])
+    for kind in ("Added", "Removed"):
+        line, word = (groups[f"ClaudeDiff{kind}{part}"]["bg"] for part in ("Line", "Word"))
+        assert word != line
+        for group in [*syntax, "Normal"]:
+            text = groups[group]["fg"]
+            assert contrast(text, word) >= min(4.5, contrast(text, line)) - 0.01, (kind, group)
+    bar = groups["WinBar"] if nvim.lua("return vim.fn.has('nvim-0.11') == 1") else groups["Normal"]
+    for group in hints:
+        assert contrast(groups[group]["fg"], bar["bg"]) >= min(4.5, contrast(bar["fg"], bar["bg"])) - 0.01, group
+    nvim.cmd("highlight ClaudeDiffHint guifg=#123456")
+    nvim.cmd("doautocmd <nomodeline> ColorScheme")
+    assert nvim.lua(COLOURS, ["ClaudeDiffHint"])["ClaudeDiffHint"]["fg"] == 0x123456, "the user's own stays"

@@ -74,19 +74,51 @@ local function contrast(a, b)
   return (light + 0.05) / (dark + 0.05)
 end
 
----The strongest shade of a word with readable text.
+---Groups of text that may stand on a background.
+local SYNTAX = {
+  "Comment",
+  "Constant",
+  "Delimiter",
+  "Function",
+  "Identifier",
+  "Number",
+  "Operator",
+  "PreProc",
+  "Special",
+  "Statement",
+  "String",
+  "Type",
+}
+
+---Whether each colour of text has enough contrast, or as much as the scheme gives it.
+---@param bg integer
+---@param before integer background that the scheme has for the text
+---@param texts integer[]
+---@return boolean
+local function is_readable(bg, before, texts)
+  return vim.iter(texts):all(function(text)
+    return contrast(bg, text) >= math.min(READABLE, contrast(before, text))
+  end)
+end
+
+---The strongest shade of a word with readable text; if there is none, one that is further away from the text.
 ---@param bg integer of its line
 ---@param colour integer
 ---@param text integer
 ---@return integer
 local function word_shade(bg, colour, text)
+  local texts = { text }
+  for _, group in ipairs(SYNTAX) do
+    texts[#texts + 1] = get(group).fg
+  end
   for strength = WORD_STRENGTH, WORD_STRENGTH / 7, -WORD_STRENGTH / 7 do
     local shade = blend(bg, colour, strength)
-    if contrast(shade, text) >= READABLE then
+    if is_readable(shade, bg, texts) then
       return shade
     end
   end
-  return bg
+  local away = blend(bg, luminance(text) > luminance(bg) and 0 or 0xffffff, WORD_STRENGTH)
+  return is_readable(away, bg, texts) and away or bg
 end
 
 ---@param line string group of the scheme
@@ -135,6 +167,32 @@ local function make(group, definition)
   made[group] = vim.api.nvim_get_hl(0, { name = group })
 end
 
+---Keeps the pieces of winbars readable: many schemes have comments and keys in colours for another background.
+local function define_for_winbars()
+  local normal = get("Normal")
+  local bar = vim.fn.has("nvim-0.11") == 1 and get("WinBar") or normal -- before 0.11 ours have no colour of their own
+  local bg, text = bar.bg or normal.bg, bar.fg or normal.fg
+  if not bg or not text or bar.reverse then
+    return
+  end
+  for group, link in pairs(require("claude-ide.ui.highlights").IN_WINBARS) do
+    local present, given = vim.api.nvim_get_hl(0, { name = group }), get(link)
+    local is_ours = present.link == link or made[group] and vim.deep_equal(present, made[group])
+    if is_ours and given.fg and not given.bg and not given.reverse then
+      local fg, least = given.fg, math.min(READABLE, contrast(bg, text)) ---@type integer, number
+      for step = 1, 10 do
+        if contrast(bg, fg) >= least then
+          break
+        end
+        fg = blend(given.fg, text, step / 10)
+      end
+      local look = { fg = fg, ctermfg = given.ctermfg, bold = given.bold, italic = given.italic }
+      vim.api.nvim_set_hl(0, group, fg == given.fg and { link = link } or look)
+      made[group] = vim.api.nvim_get_hl(0, { name = group })
+    end
+  end
+end
+
 ---'winhighlight' for diff mode: on the left a line without counterpart is removed, not added.
 ---@param side "now"|"proposal"
 ---@return string[] parts of 'winhighlight'
@@ -173,6 +231,8 @@ function M.define()
   local changed, text = get("DiffChange"), get("DiffText")
   make("ClaudeDiffChangedLine", next(changed) and { link = "DiffChange" } or { link = "CursorLine" })
   make("ClaudeDiffChangedWord", next(text) and { link = "DiffText" } or added_word)
+  require("claude-ide.ui.highlights").define_shared()
+  define_for_winbars()
   listen()
 end
 

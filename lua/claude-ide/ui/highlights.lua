@@ -9,12 +9,12 @@ function M.link(links)
   end
 end
 
----Shared by diffs, reviews and other screens of two texts.
-local SHARED = {
+---Those of winbars. `diffview/colours.lua` makes them readable there.
+---@type table<string, string>
+M.IN_WINBARS = {
   ClaudeDiffFile = "Title",
   ClaudeDiffSide = "Comment",
   ClaudeDiffHint = "Comment",
-  ClaudeDiffHintFloat = "PmenuSel",
   ClaudeDiffKey = "Special",
   ClaudeDiffAdded = "Added",
   ClaudeDiffRemoved = "Removed",
@@ -24,8 +24,10 @@ local SHARED = {
   ClaudeDiffRejected = "DiagnosticError",
 }
 
+---Shared by diffs, reviews and other screens of two texts.
 function M.define_shared()
-  M.link(SHARED)
+  M.link(M.IN_WINBARS)
+  M.link({ ClaudeDiffHintFloat = "PmenuSel" })
 end
 
 return M
