@@ -235,3 +235,34 @@ def test_windows_of_a_review_close(start_nvim, connect, how):
             nvim.lua("require('claude-ide.review').close()")
             nvim.wait("#vim.api.nvim_list_wins() == 1")
     assert nvim.quit() == 0
+
+
+WITH_BORDERS = """
+return vim.tbl_map(function(win) return vim.api.nvim_win_get_config(win).border[1] end, vim.tbl_filter(function(win)
+  return vim.api.nvim_win_get_config(win).relative ~= ""
+end, vim.api.nvim_list_wins()))
+"""
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize(
+    ("wanted", "corner"),
+    [("", "╭"), ("single", "┌"), ("none", " "), ("double", "╔"), ("+,-,+,|,+,-,+,|", "+"), ("shadow", "")],
+)
+def test_floats_have_the_border_of_the_user(start_nvim, wanted, corner):
+    nvim = start_nvim(files={"a.txt": "one\n"}, args=["a.txt"], opts={"diff": {"open_in": "float"}})
+    if nvim.lua("return vim.fn.exists('+winborder') == 0"):
+        corner = "╭"
+    elif nvim.lua("return not pcall(vim.api.nvim_set_option_value, 'winborder', ..., {})", wanted):
+        pytest.skip("this Neovim knows no borders of eight characters")
+    show = "return vim.api.nvim_win_get_config(require('claude-ide.ui.text_float').show('text', 'title')).border[1]"
+    assert nvim.lua(show) == corner
+    nvim.keys("q")
+    nvim.lua("require('claude-ide.ui.choose').select({ 'a', 'b' }, { prompt = 'Which?' }, function() end)")
+    assert nvim.lua(WITH_BORDERS) == [corner]
+    nvim.keys("<Esc>")
+    nvim.wait("#vim.api.nvim_list_wins() == 1")
+    diffs = Diffs(nvim)
+    diffs.open(1, "a.txt", "two\n")
+    assert nvim.lua(WITH_BORDERS)[0] == ("╭" if wanted == "shadow" else corner)
+    diffs.reject(1)

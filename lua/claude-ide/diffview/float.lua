@@ -18,11 +18,17 @@ local FRAMES = {
   rounded = { "╭", "─", "╮", "│", "╯", "─", "╰", "│", "┬", "┴", "├", "┤" },
   single = { "┌", "─", "┐", "│", "┘", "─", "└", "│", "┬", "┴", "├", "┤" },
   double = { "╔", "═", "╗", "║", "╝", "═", "╚", "║", "╦", "╩", "╠", "╣" },
+  solid = { " ", " ", " ", " ", " ", " ", " ", " ", " ", " ", " ", " " },
   bold = { "┏", "━", "┓", "┃", "┛", "━", "┗", "┃", "┳", "┻", "┣", "┫" },
 }
 
+---@return string[]
 local function frame()
-  local wanted = vim.fn.exists("+winborder") == 1 and vim.o.winborder or ""
+  local wanted = require("claude-ide.ui.text_float").border()
+  if type(wanted) == "table" and #wanted == 8 then
+    -- Of the joints such a border says nothing: the sides go on.
+    return vim.list_extend(vim.list_slice(wanted), { wanted[2], wanted[6], wanted[8], wanted[4] })
+  end
   return FRAMES[wanted] or FRAMES.rounded
 end
 

@@ -128,7 +128,7 @@ local function show(preview, title, others, rest)
     width = width,
     height = #lines,
     style = "minimal",
-    border = "rounded",
+    border = require("claude-ide.ui.text_float").border(),
     title = title,
     title_pos = "center",
     focusable = false,
