@@ -450,3 +450,36 @@ def test_the_float_of_removed_lines_goes_with_its_diff_and_is_one(start_nvim, pl
     diffs.reject(1)
     nvim.wait(lambda: nvim.lua(floats) == 0, what="the float to go")
     diffs.wait_clean()
+
+
+CLICK = """
+local text = ...
+for row = 1, vim.o.lines do
+  local cells = {}
+  for column = 1, vim.o.columns do cells[column] = vim.fn.screenstring(row, column) end
+  local at = table.concat(cells):find(text, 1, true)
+  if at then
+    at = vim.fn.strchars(table.concat(cells):sub(1, at - 1))
+    vim.api.nvim_input_mouse("left", "press", "", 0, row - 1, at + 1)
+    vim.api.nvim_input_mouse("left", "release", "", 0, row - 1, at + 1)
+    return true
+  end
+end
+"""
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("keymaps", [{}, {"accept": False, "reject": False}])
+def test_a_click_on_a_hint_types_its_key(start_nvim, keymaps):
+    nvim = start_nvim(files={"a.txt": OLD}, opts={"diff": {"layout": "vertical", "keymaps": keymaps}})
+    diffs = Diffs(nvim)
+    diffs.open(1, "a.txt", NEW)
+    nvim.keys("<C-w>h")
+    nvim.wait(lambda: diffs.current() is None, what="the other side")
+    assert nvim.lua(CLICK, "gl")
+    nvim.wait("not vim.wo.diff or vim.fn.winlayout()[1] == 'col'", what="the next layout")
+    assert nvim.lua(CLICK, "]c")
+    nvim.wait(lambda: nvim.cursor()[0] > 2, what="the next change")
+    assert nvim.lua(CLICK, " reject")
+    assert diffs.answer(1) == {"outcome": "rejected"}
+    diffs.wait_clean()

@@ -114,12 +114,22 @@ local function decide()
   local accept = keys(config.keymaps.accept)[1] or config.accept_on_write and ":w" or ":Claude accept"
   local reject = keys(config.keymaps.reject)[1] or ":q"
   local key, hint = "ClaudeDiffKey", "ClaudeDiffHint"
-  local close = { { key, accept }, { hint, " accept " }, { key, reject }, { hint, " reject" } }
-  local bare = { { key, accept .. " " }, { key, reject } }
+  local close = {
+    { key, accept, accept },
+    { hint, " accept ", accept },
+    { key, reject, reject },
+    { hint, " reject", reject },
+  }
+  local bare = { { key, accept .. " ", accept }, { key, reject, reject } }
   return {
     rank = RANKS.decide,
     right = true,
-    texts = { { key, " " .. accept }, { hint, " accept " }, { key, " " .. reject }, { hint, " reject " } },
+    texts = {
+      { key, " " .. accept, accept },
+      { hint, " accept ", accept },
+      { key, " " .. reject, reject },
+      { hint, " reject ", reject },
+    },
     reduced = function(space)
       return #accept + #reject + 15 <= space and close or bare
     end,

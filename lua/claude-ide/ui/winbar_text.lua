@@ -2,7 +2,7 @@
 -- would cut words and keys in half.
 local M = {}
 
----@alias claude-ide.ui.Text { [1]: string, [2]: string } highlight group and text
+---@alias claude-ide.ui.Text { [1]: string, [2]: string, [3]?: string } highlight group, text, and keys that a click on it types
 
 ---@class claude-ide.ui.Piece
 ---@field rank integer lower ones are shortened first
@@ -36,6 +36,44 @@ end
 function M.part(group, text)
   local shown = vim.fn.strtrans(text):gsub("%%", "%%%%")
   return ("%%#%s#%s"):format(group, shown)
+end
+
+---Keys that clicks type, by the number that Neovim gives to the handler.
+---@type string[]
+local clicked = {}
+
+---@param lhs string
+---@return integer
+local function number_of(lhs)
+  for number, known in ipairs(clicked) do
+    if known == lhs then
+      return number
+    end
+  end
+  clicked[#clicked + 1] = lhs
+  return #clicked
+end
+
+---Handles a click on a hint: as if its keys were typed in that window.
+---@param number integer
+---@param _ integer clicks
+---@param button string
+function M.click(number, _, button)
+  local win, lhs = vim.fn.getmousepos().winid, clicked[number]
+  if button == "l" and lhs and vim.api.nvim_win_is_valid(win) then
+    vim.api.nvim_set_current_win(win)
+    vim.api.nvim_input(lhs .. (lhs:find("^:") and "<CR>" or ""))
+  end
+end
+
+---@param text claude-ide.ui.Text
+---@return string
+local function shown(text)
+  local part = M.part(text[1], text[2])
+  if not text[3] then
+    return part
+  end
+  return ("%%%d@v:lua.require'claude-ide.ui.winbar_text'.click@%s%%X"):format(number_of(text[3]), part)
 end
 
 ---A piece that is cut after any character, with an ellipsis.
@@ -78,8 +116,8 @@ function M.hint(rank, keys, what, opts)
   if not lhs then
     return { rank = rank, texts = {} }
   end
-  local key = { (group or "ClaudeDiff") .. "Key", " " .. lhs }
-  local words = { group and group .. "Fact" or "ClaudeDiffHint", " " .. what .. " " }
+  local key = { (group or "ClaudeDiff") .. "Key", " " .. lhs, lhs }
+  local words = { group and group .. "Fact" or "ClaudeDiffHint", " " .. what .. " ", lhs }
   return { rank = rank, right = true, texts = { key, words }, key = not (opts and opts.whole) and key or nil }
 end
 
@@ -156,7 +194,7 @@ function M.winbar(pieces, width)
   for _, piece in ipairs(pieces) do
     local side = piece.right and right or left
     for _, text in ipairs(piece.texts) do
-      side[#side + 1] = M.part(text[1], text[2])
+      side[#side + 1] = shown(text)
     end
   end
   return table.concat(left) .. "%=" .. table.concat(right)
