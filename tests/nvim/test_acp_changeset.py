@@ -387,7 +387,7 @@ def test_taken_back_while_it_is_written_it_is_not_said_to_be_gone(begin):
     nvim.lua("go_on()")
     nvim.wait("notices[2] ~= nil", what="what became of it")
     [became, words] = nvim.notices()
-    assert became == "3 files: written as you accepted it, before it was taken back. `:Claude undo` undoes that."
+    assert became == "`:Claude undo` undoes that: 3 files, written as you accepted it before it was taken back."
     assert words.startswith("The changes are gone. Your words are in")
     assert content(nvim, "a.txt") == BEFORE.replace("two", "TWO")
 

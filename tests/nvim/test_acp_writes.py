@@ -30,7 +30,7 @@ def changed_meanwhile(nvim, name):
     """The diff is not accepted: its file has changed, so it is shown again."""
     seen = nvim.lua("return vim.tbl_values(require('claude-ide.proposal.state').entries())[1].file.text.bufs.proposal")
     said = nvim.lua("return select(2, require('claude-ide.proposal').accept())")
-    assert said == f"{name} has changed meanwhile: look at it again, then accept."
+    assert said == f"Look at it again, then accept: {name} has changed meanwhile."
     nvim.wait(
         """
         local seen, entry = ..., vim.tbl_values(require('claude-ide.proposal.state').entries())[1]

@@ -338,7 +338,7 @@ def test_without_focus_nothing_is_covered(start_nvim, place):
     diffs = make(start_nvim, place, focus=False)
     before = state(diffs)
     diffs.propose(1, "b.txt", NEW)
-    diffs.nvim.wait_screen("proposes a change to b.txt")
+    diffs.nvim.wait_screen("shows the change that Claude proposes to b.txt")
     assert state(diffs)[1] == before[1]
     diffs.nvim.lua("assert(require('claude-ide.proposal').focus(1))")
     diffs.wait_current(1)

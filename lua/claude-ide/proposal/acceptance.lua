@@ -217,7 +217,7 @@ function M.apply_plan(diff, words, applied)
     if not require("claude-ide.requests").settle(diff, answer) then
       -- The requester has cancelled: only the user can be told.
       require("claude-ide.ui.notice").warn({
-        ("%s: written as you accepted it, before it was taken back. `:Claude undo` undoes that."):format(
+        ("`:Claude undo` undoes that: %s, written as you accepted it before it was taken back."):format(
           require("claude-ide.proposal.state").name_of(diff)
         ),
         "Written as you accepted it, before it was taken back.",

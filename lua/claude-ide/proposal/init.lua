@@ -163,7 +163,7 @@ function M.decide_all(outcome)
       ok, err = presenter.accept(diff)
     end
     if err then
-      require("claude-ide.ui.notice").error(err)
+      require("claude-ide.ui.notice").warn(err)
     end
     count = count + ((ok or diff.state ~= "pending") and 1 or 0)
   end

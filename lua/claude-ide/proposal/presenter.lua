@@ -96,7 +96,7 @@ local function say_gone(diff, why, kept)
     local gone = why and ("%s: %s."):format(require("claude-ide.proposal.state").name_of(diff), why)
     local where = kept and ("Your edits to the proposal are kept: `:buffer %d`."):format(kept)
     if gone and where then
-      return { gone .. " " .. where, where }
+      return { where .. " " .. gone, where }
     end
     return {
       where or gone --[[@as string]],
@@ -248,7 +248,7 @@ local function accept_plan(diff, failed)
       elseif diff.state == "pending" and entry and not (entry.view and not windows.stands(entry.view)) then
         renew_plan(diff, err)
       else
-        require("claude-ide.ui.notice").error(("Nothing was written: %s."):format(err))
+        require("claude-ide.ui.notice").warn(("Nothing was written: %s."):format(err))
       end
       if diff.state ~= "pending" then
         local kept = require("claude-ide.proposal.rescued").keep(diff)
@@ -285,10 +285,10 @@ function M.accept(diff, failed)
     return nil, ("%s: only Claude's own prompt can accept an empty new file."):format(name)
   elseif entry and acceptance.is_outdated(diff) then
     renew(entry, contents)
-    return nil, ("%s has changed meanwhile: look at it again, then accept."):format(name)
+    return nil, ("Look at it again, then accept: %s has changed meanwhile."):format(name)
   elseif entry and not entry.overwrites and acceptance.is_made_by_others(file, contents) then
     entry.overwrites = true
-    return nil, ("%s: somebody else has made it meanwhile. Accept again to overwrite that."):format(name)
+    return nil, ("Accept again to overwrite %s: another program has created it meanwhile."):format(name)
   end
   local in_the_file = bytes and afterwards and contents -- without the unsaved changes
   local function is_nothing_left(text)
@@ -325,8 +325,8 @@ local function failing(diff)
       or "the editor could not show the diff"
     if require("claude-ide.requests").fail(diff, why) then
       local name = require("claude-ide.proposal.state").name_of(diff)
-      local decide = diff.plan and "" or " Decide in Claude's prompt."
-      require("claude-ide.ui.notice").error(name .. ": the diff cannot be shown." .. decide)
+      local decide = diff.plan and "" or "Decide in Claude's prompt: "
+      require("claude-ide.ui.notice").error(("%sthe diff of %s cannot be shown."):format(decide, name))
       after(diff)
     end
   end
@@ -337,7 +337,7 @@ end
 function M.accept_or_say(diff)
   local _, err = M.accept(diff)
   if err then
-    require("claude-ide.ui.notice").error(err)
+    require("claude-ide.ui.notice").warn(err)
   end
 end
 

@@ -87,7 +87,7 @@ function M.is_unwanted(entry, how)
   local wanted = how.asked or how.instead_of or require("claude-ide.config").get().diff.focus
   if not wanted and not entry.waits then
     require("claude-ide.ui.notice").info(
-      ("%s proposes a change to %s. `:Claude diffs` shows it."):format(
+      ("`:Claude diffs` shows the change that %s proposes to %s."):format(
         entry.diff.requester.name,
         name_of(entry)
       )

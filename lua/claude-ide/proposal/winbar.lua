@@ -3,17 +3,17 @@ local M = {}
 
 local fit = require("claude-ide.ui.winbar_text")
 
----Pieces are dropped in this order when the window is narrow.
+---Pieces are dropped in this order when the window is narrow; the key for the list of keys is the last one.
 local RANKS = {
   why = 1,
   layout = 2,
   drop_file = 3,
   hunk = 4,
-  help = 5,
-  next_file = 6,
-  side = 7,
-  counts = 8,
-  next = 9,
+  next_file = 5,
+  side = 6,
+  next = 7,
+  help = 8,
+  counts = 9,
   others = 10,
   unseen = 11,
   now = 12,

@@ -194,14 +194,14 @@ local function on_write(entry, file, event)
   if require("claude-ide.ui.user_write").copied(event, "the proposal still waits") then
     return
   elseif event.event ~= "BufWriteCmd" then
-    notice.info("Nothing is decided: a part of a proposal is not written. `:w` accepts all of it.")
+    notice.info("`:w` accepts all of a proposal: a part of it is not written, and nothing is decided.")
   elseif not of_user(buf) then
     note_unasked(buf, entry.diff, file.path)
   elseif not require("claude-ide.config").get().diff.accept_on_write then
-    notice.info("Writing does not accept here. `:Claude accept` does.")
+    notice.info("`:Claude accept` accepts. Writing does not accept here.")
   elseif not guarded.proposal_accepts_key(sight) then
     if guarded.is_typed_ahead(sight) then
-      notice.info("Not accepted: this proposal has only just come. `:w` again accepts it.")
+      notice.info("`:w` again accepts: this proposal has only just come.")
     end
   else
     require("claude-ide.proposal.state").presenter.accept_or_say(entry.diff)

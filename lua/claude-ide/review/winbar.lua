@@ -6,11 +6,11 @@ local fit = require("claude-ide.ui.winbar_text")
 ---The order in which parts are dropped.
 local RANKS = {
   layout = 1,
-  help = 2,
-  side = 3,
-  next_file = 4,
-  close = 5,
-  next = 6,
+  side = 2,
+  next_file = 3,
+  close = 4,
+  next = 5,
+  help = 6,
   counts = 7,
   hidden = 8,
   file = 9,
