@@ -109,6 +109,17 @@ async function refreshList(failed) {
   }
 }
 
+/** A conversation is a feed of articles; without one there is none. On a narrow screen the list is then all there is. */
+function setRoles() {
+  const isNarrow = matchMedia("(max-width: 48rem)").matches;
+  for (const [name, value] of Object.entries({ role: "feed", "aria-label": "Conversation", tabindex: "0" })) {
+    if (open) $("scroller").setAttribute(name, value);
+    else $("scroller").removeAttribute(name);
+  }
+  if (isNarrow && !open) $("side").setAttribute("role", "main");
+  else $("side").removeAttribute("role");
+}
+
 /** @param {string} id */
 function show(id) {
   find.close();
@@ -141,6 +152,7 @@ function show(id) {
     again: () => show(open?.id ?? id),
   });
   drawList($("sessions"), sessions, $("filter").value, id);
+  setRoles();
   drawState();
 }
 
@@ -163,6 +175,7 @@ function route() {
   $("title").textContent = "Choose a session";
   $("offline").hidden = true;
   document.body.classList.remove("open");
+  setRoles();
   drawList($("sessions"), sessions, $("filter").value, undefined);
   drawState();
 }
@@ -214,6 +227,10 @@ async function begin() {
   await refreshList(await logIn());
   if (way === ways) route(); // else a newer navigation routes, once
 }
+
+matchMedia("(max-width: 48rem)").addEventListener("change", setRoles);
+// Another tab of this browser was let in.
+addEventListener("storage", (event) => event.key === "key" && event.newValue && $("login").open && void refreshList());
 
 await begin();
 // A user who asked for notifications gets them while the page is hidden.

@@ -67,7 +67,7 @@ function fold(head, attributes, inside) {
 function tool(item) {
   const { name = "?", input } = item.tool;
   const { sign, words, failed } = stateOf(item);
-  const mark = el("span", { class: failed ? "mark bad" : "mark", title: words, "aria-label": words }, sign);
+  const mark = el("span", { class: failed ? "mark bad" : "mark", role: "img", title: words, "aria-label": words }, sign);
   const when = timeOf(item)[0]?.title ?? "";
   const head = [mark, el("strong", {}, nameOf(item.tool)), " ", el("span", { class: "arg" }, aboutOf(item.tool))];
   const asked = typeof input?.prompt === "string" ? input.prompt : undefined;

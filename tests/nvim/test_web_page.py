@@ -59,6 +59,52 @@ def test_shows_the_sessions_and_one_as_a_conversation(page, browser, sessions, p
     assert id in browser.js("location.hash")
 
 
+FILES = "performance.getEntriesByType('resource').filter((one) => /\\.(js|css)$/.test(one.name))"
+
+
+def test_the_page_is_two_small_files_that_the_browser_keeps(page, browser, sessions, project):
+    sessions.write(project, ("one", "two"), title="The list")
+    page()
+    sizes = browser.js(f"{FILES}.map((one) => [one.encodedBodySize, one.decodedBodySize])")
+    assert len(sizes) == 2, "script and style sheet"
+    assert sum(size for size, _ in sizes) * 2 < sum(whole for _, whole in sizes) < 400_000
+    browser.js("location.reload(), 0")
+    browser.wait(f"document.querySelectorAll('#sessions a').length > 0 && {FILES}.length == 2", "the list again")
+    assert browser.js(f"{FILES}.map((one) => one.transferSize)") == [0, 0], "kept, and not asked for again"
+
+
+def test_the_page_has_its_landmarks_at_each_width(page, browser, sessions, project):
+    id = sessions.write(project, ("one", "two"), title="The list")
+    page()
+    mains = "[...document.querySelectorAll('main, [role=main]')].filter((one) => one.checkVisibility()).length"
+    headings = "[...document.querySelectorAll('h1')].filter((one) => one.checkVisibility()).length"
+    feed = "document.querySelectorAll('[role=feed]').length"
+    for width in (1200, 400):
+        browser.size(width, 800)
+        browser.wait(f"matchMedia('(max-width: 48rem)').matches == {str(width < 700).lower()}")
+        browser.js("location.hash = '#/'")
+        browser.wait(f"{feed} == 0", "no feed without articles")
+        browser.wait(f"{mains} == 1 && {headings} > 0", f"a main landmark and a heading beside the list, {width} wide")
+        browser.js(f"location.hash = '#/s/{id}'")
+        browser.wait(f"{feed} == 1 && {mains} == 1 && {headings} > 0", f"the same in a session, {width} wide")
+    assert browser.js("document.querySelectorAll('span[aria-label]:not([role])').length") == 0
+
+
+def test_a_tab_is_let_in_as_soon_as_another_is(page, browser, sessions, project):
+    sessions.write(project, ("one", "two"), title="The list")
+    page()
+    browser.js("key = localStorage.getItem('key'), localStorage.removeItem('key'), sessionStorage.clear()")
+    browser.wait("login.open", "the page to say that it is not let in")
+    # As another tab's exchange of a code does; a tab does not hear of its own.
+    browser.js("""
+      asked = [], fetch = ((fetch) => (...of) => (asked.push(of[0]), fetch(...of)))(fetch),
+      localStorage.setItem("key", key), dispatchEvent(new StorageEvent("storage", { key: "key", newValue: key })), 0
+    """)
+    assert browser.js("asked.length") == 1, "it asks at once"
+    browser.wait("!login.open")
+    browser.errors.clear()  # the refusal
+
+
 def test_what_is_written_appears_by_itself(page, browser, sessions, project):
     id = sessions.write(project, *((f"prompt {n}", "answer\n" * 3) for n in range(100)))
     page(id)

@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use claude_ide_http::{Body, full, read};
+use claude_ide_http::{Body, Headers, full, read};
+use http_body_util::{BodyExt as _, Collected};
 use hyper::body::Incoming;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
+use tokio::task::spawn_blocking;
 
 pub(crate) type Answer = Response<Body>;
 
@@ -47,6 +49,46 @@ pub(crate) fn dress(headers: &mut hyper::HeaderMap) {
 pub(crate) fn json<T: Serialize>(status: StatusCode, value: &T) -> Answer {
     let body = serde_json::to_vec(value).unwrap_or_default();
     with(status, "application/json; charset=utf-8", body)
+}
+
+/// Smaller bodies are sent as they are.
+const PACKED_FROM: usize = 1024;
+/// Quick rather than small: the text of a list has a third of its size already.
+const LEVEL: u8 = 4;
+
+/// In zlib's format, which HTTP calls "deflate".
+pub(crate) fn deflated(bytes: &[u8]) -> Vec<u8> {
+    miniz_oxide::deflate::compress_to_vec_zlib(bytes, LEVEL)
+}
+
+pub(crate) fn mark_deflated(headers: &mut hyper::HeaderMap) {
+    headers.insert("content-encoding", HeaderValue::from_static("deflate"));
+    headers.insert("vary", HeaderValue::from_static("accept-encoding"));
+}
+
+/// Whether a client understands a compressed body.
+pub(crate) fn takes_deflate(headers: Headers<'_>) -> bool {
+    headers.list("accept-encoding").any(|encoding| encoding == b"deflate")
+}
+
+/// Compresses a body, if that is worth it.
+pub(crate) async fn packed(answer: Answer, takes_deflate: bool) -> Answer {
+    if !takes_deflate {
+        return answer;
+    }
+    let (mut parts, body) = answer.into_parts();
+    let body = body.collect().await.map(Collected::to_bytes).unwrap_or_default();
+    if body.len() < PACKED_FROM {
+        return Response::from_parts(parts, full(body));
+    }
+    let whole = body.clone();
+    match spawn_blocking(move || deflated(&whole)).await {
+        Ok(small) => {
+            mark_deflated(&mut parts.headers);
+            Response::from_parts(parts, full(small))
+        }
+        Err(_) => Response::from_parts(parts, full(body)),
+    }
 }
 
 /// An error in the transcript protocol's form.

@@ -42,11 +42,12 @@ pub(crate) async fn answer(visit: &Visit, request: Request<Incoming>) -> Answer 
         Err(_) => return answer::error(StatusCode::BAD_REQUEST, "Bad request"),
     }
     let path = head.uri.path();
-    if let Some(file) = files::find(path) {
+    let headers = Headers(&head.headers);
+    let takes_deflate = answer::takes_deflate(headers);
+    if let Some(file) = files::find(path, takes_deflate) {
         let reads = matches!(head.method, Method::GET | Method::HEAD);
         return if reads { file } else { not_so() };
     }
-    let headers = Headers(&head.headers);
     // Browsers also send this with requests without `Origin`.
     if headers.all("sec-fetch-site").any(|site| !matches!(site, b"same-origin" | b"none")) {
         return answer::error(StatusCode::FORBIDDEN, "Origin not allowed");
@@ -71,7 +72,7 @@ pub(crate) async fn answer(visit: &Visit, request: Request<Incoming>) -> Answer 
                     subscribe(visit, id, Some(agent), guest, &head).await
                 }
                 _ if guest.is_none() => answer::no_permission(),
-                route => read(site, &route, head.uri.query()).await,
+                route => answer::packed(read(site, &route, head.uri.query()).await, takes_deflate).await,
             }
         }
     }

@@ -70,7 +70,7 @@ async fn no_answer_has_a_cors_header_and_each_has_the_guarding_ones() {
     let lab = lab();
     let requests = [
         lab.ask("GET /", &[&lab.host()], "").await,
-        lab.ask("GET /app.js", &[&lab.host()], "").await,
+        lab.ask("GET /", &[&lab.host(), "Accept-Encoding: gzip, deflate"], "").await,
         lab.ask(LIST, &[&lab.host(), &lab.bearer(), &lab.origin()], "").await,
         lab.ask("OPTIONS /api/claude/sessions", &[&lab.host(), "Origin: http://evil.example"], "").await,
         lab.ask(LIST, &[&lab.host()], "").await,
