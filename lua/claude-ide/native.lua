@@ -4,7 +4,7 @@
 ---Functions of the library, which this module also has; the first call loads it.
 ---@class claude-ide.native.Functions
 ---@field start fun(options_json: string, async: uv.uv_async_t): claude-ide.server.Info?, string?
----@field stop fun(): boolean?, string?
+---@field stop fun(is_exiting?: boolean): boolean?, string?
 ---@field poll fun(): table?, string?
 ---@field respond fun(id: integer, json: string): boolean?, string?
 ---@field fail fun(id: integer, code: "invalid_params"|"failed", message: string): boolean?, string?

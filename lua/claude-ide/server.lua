@@ -238,7 +238,9 @@ function M.start()
   end
   running, sent_away, started_at = info, {}, os.time()
   require("claude-ide.log").info("listening on %s port %d", info.host, info.port)
-  require("claude-ide.at_exit")("the server", M.stop)
+  require("claude-ide.at_exit")("the server", function()
+    M.stop(true)
+  end)
   require("claude-ide.workspace").attach(workspace)
   require("claude-ide.bus").emit("server_starting", info)
   require("claude-ide.bus").emit("server_started", info)
@@ -246,7 +248,8 @@ function M.start()
 end
 
 ---Stops the server: notifies clients and removes the lock file.
-function M.stop()
+---@param is_exiting? boolean Neovim exits
+function M.stop(is_exiting)
   stop_dismissing()
   if not running then
     return
@@ -254,7 +257,7 @@ function M.stop()
   require("claude-ide.bus").emit("server_stopping")
   running = nil
   require("claude-ide.workspace").detach()
-  local _, err = require("claude-ide.native").stop()
+  local _, err = require("claude-ide.native").stop(is_exiting)
   if err then
     require("claude-ide.log").warn("stopping the server: %s", err)
   end

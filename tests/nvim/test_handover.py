@@ -124,6 +124,20 @@ def test_a_port_that_a_foreign_process_took_is_replaced(start_nvim, last):
     assert lock_of(nvim)["authToken"] != token
 
 
+def test_nobody_else_gets_the_port_while_a_client_tries_to_come_back(start_nvim, last):
+    port = last.lock["port"]
+    last.leave()
+    for option in (0, socket.SO_REUSEADDR):
+        with socket.socket() as thief:
+            if option:
+                thief.setsockopt(socket.SOL_SOCKET, option, 1)
+            with pytest.raises(OSError, match="Address already in use"):
+                thief.bind(("127.0.0.1", port))
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port))
+    assert start_nvim().lua(START) == port
+
+
 def test_two_in_one_folder_have_their_own(start_nvim, connect, last):
     second = start_nvim()
     port = second.lua(START)

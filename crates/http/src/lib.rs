@@ -19,7 +19,7 @@ mod wire;
 pub use accept::{Limits, Stop, serve, stopping};
 pub use body::{Body, empty, full, read};
 pub use connection::{Caller, Socket, Visit};
-pub use listener::bind;
+pub use listener::{bind, hold};
 pub use request::{Headers, Hosts, Pages, Policy, Refusal};
 pub use secret::{Keys, Secret};
 pub use wire::{Liveness, Wire};

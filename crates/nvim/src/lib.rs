@@ -142,9 +142,9 @@ fn start(mut arguments: Arguments) -> Result<Value, Error> {
     Ok(json(server.info()))
 }
 
-/// `stop()` → true once the server is gone.
-fn stop(_arguments: Arguments) -> Result<Value, Error> {
-    server::stop().map(|()| Value::Bool(true))
+/// `stop(is_exiting)` → true once the server is gone.
+fn stop(mut arguments: Arguments) -> Result<Value, Error> {
+    server::stop(arguments.flag("is_exiting")?).map(|()| Value::Bool(true))
 }
 
 /// `poll()` → the next event, or nil.

@@ -72,11 +72,17 @@ fn identity() -> Result<Identity, ServerError> {
 ///
 /// # Errors
 /// [`Error::NotRunning`], or [`Error::Stuck`] if the deadline passed and it was abandoned.
-pub(crate) fn stop() -> Result<(), Error> {
+pub(crate) fn stop(is_exiting: bool) -> Result<(), Error> {
     let (handle, running) = slot().take().ok_or(Error::NotRunning)?;
     running.ask();
-    handle.shutdown(SHUTDOWN_DEADLINE);
+    match is_exiting {
+        true => handle.exit(SHUTDOWN_DEADLINE),
+        false => handle.shutdown(SHUTDOWN_DEADLINE),
+    }
     let outcome = RUNTIME.wait(&running, SHUTDOWN_DEADLINE + JOIN_GRACE);
     QUEUE.disarm(Ringer::Server);
+    if is_exiting {
+        handle.hold_port();
+    }
     outcome
 }

@@ -4,7 +4,10 @@
 //! client does not read; close codes 1005 and 1006 are never sent.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -32,7 +35,7 @@ use crate::{
     client::Client,
     door::{Access, Knock, Refusal, Routes},
     editor::ClientId,
-    endpoint::Endpoint,
+    endpoint::{Endpoint, IDE},
     handover::Known,
     http,
     inbox::Inbox,
@@ -72,6 +75,8 @@ pub(crate) struct Shared {
     pub(crate) http_places: Arc<Semaphore>,
     /// The deadline of the shutdown, once it is requested.
     pub(crate) shutdown: watch::Sender<Option<Instant>>,
+    /// Whether the editor exits.
+    pub(crate) is_exiting: AtomicBool,
 }
 
 /// State shared by all requests of a connection.
@@ -391,6 +396,11 @@ impl Connection {
         };
         if tokio::time::timeout_at(deadline.into(), rest).await.is_err() {
             self.client.give_up_all();
+        }
+        // A client that comes back could meet another user's process at the port, and take that one's edits.
+        let is_exiting = self.shared.is_exiting.load(Ordering::Relaxed);
+        if is_exiting && self.endpoint.name == IDE && self.known.is_none() {
+            return End::saying(CLOSE_SUPERSEDED, SUPERSEDED);
         }
         End::saying(CLOSE_GOING_AWAY, "the editor is closing")
     }

@@ -23,6 +23,7 @@ use crate::{
     companions::{COMPANIONS, Places},
     door::{Access, Run},
     editor::ClientId,
+    endpoint::IDE,
     error::ServerError,
     handover::Known,
     path_map::PathMap,
@@ -30,6 +31,8 @@ use crate::{
 
 /// The JetBrains document, "Authentication Token Generation".
 const TOKEN_BYTES: usize = 64;
+/// For how long a CLI tries to connect again: five times in 13 s (2.1.329).
+const RECONNECTS: Duration = Duration::from_secs(15);
 /// Limit of agents' runs with a valid secret; the oldest are dropped.
 const MAX_RUNS: usize = 256;
 /// Limit of the live clients that are left to the next Neovim.
@@ -267,6 +270,17 @@ impl Identity {
         let listener = listener.try_clone().map_err(|source| not_bound(host, source))?;
         self.state().kept = Some((host.to_owned(), listener));
         Ok(())
+    }
+
+    /// This process ends: other users are kept from the port while clients of it try to come back.
+    pub(crate) fn hold_port(&self) {
+        let is_awaited = self.known().iter().any(|known| *known.endpoint == *IDE);
+        let state = self.state();
+        if let Some((_, listener)) = state.kept.as_ref().filter(|_| is_awaited)
+            && let Err(error) = claude_ide_http::hold(listener, RECONNECTS)
+        {
+            tracing::warn!(%error, "the port cannot be held for clients that come back");
+        }
     }
 
     pub(crate) fn token(&self) -> Secret {

@@ -5,7 +5,10 @@ use std::{
     net::TcpListener,
     ops::RangeInclusive,
     path::PathBuf,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -118,6 +121,7 @@ impl Server {
             sessions: Sessions::default(),
             http_places: Arc::new(Semaphore::new(MAX_HTTP)),
             shutdown: watch::Sender::new(None),
+            is_exiting: AtomicBool::new(false),
             services: Arc::new(Services::new(options, editor)),
         });
         let handover = Handover::new(&shared.services.options, shared.identity.clone(), port);
@@ -281,6 +285,17 @@ impl ServerHandle {
     pub fn shutdown(&self, deadline: Duration) {
         let now = Instant::now();
         self.shared.shutdown.send_replace(Some(now.checked_add(deadline).unwrap_or(now)));
+    }
+
+    /// [`Self::shutdown`] of an editor that exits. Clients that no later server would admit are asked not to come back.
+    pub fn exit(&self, deadline: Duration) {
+        self.shared.is_exiting.store(true, Ordering::Relaxed);
+        self.shutdown(deadline);
+    }
+
+    /// The process ends: keeps other users from the port while clients try to come back.
+    pub fn hold_port(&self) {
+        self.shared.identity.hold_port();
     }
 
     /// The server's address.

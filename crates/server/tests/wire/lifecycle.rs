@@ -329,6 +329,15 @@ fn answers_that_are_there_leave_before_the_goodbye() {
 }
 
 #[test]
+fn a_client_that_no_later_server_admits_is_asked_not_to_come_back() {
+    let mut server = TestServer::start(ServerOptions::default());
+    let mut client = server.client();
+    server.handle.exit(DEADLINE);
+    assert_eq!(client.goodbye().map(|(code, _)| code), Some(4001));
+    server.stop();
+}
+
+#[test]
 fn a_large_answer_leaves_before_the_goodbye() {
     let mut server = TestServer::start(ServerOptions::default());
     let mut client = server.client();
