@@ -3,7 +3,7 @@
 //! The cache file holds beginnings of prompts, so only its owner can read it, as with the transcripts. A damaged one is
 //! discarded.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,13 +12,16 @@ use claude_ide_system::file::{Access, Whole};
 use serde::{Deserialize, Serialize};
 
 use super::Summary;
-use super::tally::Tally;
+use super::tally::{Tally, Tokens};
+use crate::agent::{agent_id, subagents_folder};
 use crate::cancel::Cancel;
 use crate::error::SessionError;
 use crate::tail::{Tail, TailEvent};
 
 /// Raised whenever the meaning of the stored data changes.
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
+/// Limit of a session's subagents whose tokens are counted.
+const MAX_AGENTS: usize = 2_000;
 /// Limit of cached sessions; beyond it the least recently used are dropped.
 const MAX_ENTRIES: usize = 20_000;
 /// A larger file is no cache.
@@ -47,6 +50,65 @@ struct Entry {
 struct Progress {
     offset: u64,
     tally: Tally,
+    /// Its subagents, by file name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    agents: BTreeMap<String, AgentProgress>,
+}
+
+/// How far a subagent's transcript was counted.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct AgentProgress {
+    offset: u64,
+    tokens: Tokens,
+}
+
+impl Progress {
+    /// Counts the tokens of the session's subagents, each from where it ended. Returns whether all are counted.
+    fn count_agents(&mut self, file: &Path, budget: &mut u64, cancel: &Cancel) -> bool {
+        let files = subagents_folder(file).and_then(|folder| fs::read_dir(folder).ok());
+        for entry in files.into_iter().flatten().flatten() {
+            let (path, bytes) = (entry.path(), entry.metadata().map_or(0, |metadata| metadata.len()));
+            let Some(name) = entry.file_name().to_str().map(str::to_owned) else { continue };
+            if agent_id(&path).is_none() || (self.agents.len() >= MAX_AGENTS && !self.agents.contains_key(&name)) {
+                continue;
+            }
+            let agent = self.agents.entry(name).or_default();
+            if bytes < agent.offset {
+                *agent = AgentProgress::default();
+            }
+            if bytes == agent.offset {
+                continue;
+            }
+            if *budget == 0 || cancel.is_cancelled() {
+                return false;
+            }
+            let mut tail = Tail::from_offset(&path, agent.offset, 1);
+            match tail.check() {
+                Ok(TailEvent::Replaced) => *agent = AgentProgress::default(),
+                Ok(_) => {}
+                Err(_) => continue, // it cannot be read
+            }
+            while let Ok(more) = tail.read_raw(|line| line.bytes.iter().for_each(|bytes| agent.tokens.add(bytes))) {
+                *budget = budget.saturating_sub(tail.offset().saturating_sub(agent.offset));
+                agent.offset = tail.offset();
+                if !more {
+                    break;
+                }
+                if *budget == 0 || cancel.is_cancelled() {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// What was counted so far.
+    fn counted(&self) -> Tally {
+        let by_agents = self.agents.values().map(|agent| agent.tokens.count()).fold(0, u64::saturating_add);
+        let mut tally = self.tally.clone();
+        tally.by_agents = by_agents;
+        tally
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -99,16 +161,19 @@ impl Cache {
         cancel: &Cancel,
     ) -> Result<Option<(Tally, bool)>, SessionError> {
         let Some(entry) = self.entries.get_mut(file) else { return Ok(None) };
-        let before = entry.tally.take().unwrap_or_default();
-        if before.offset >= entry.stamp.bytes {
-            let tally = before.tally.clone();
-            entry.tally = Some(before);
-            return Ok(Some((tally, true)));
+        let mut progress = entry.tally.take().unwrap_or_default();
+        let offsets = |progress: &Progress| progress.agents.values().map(|agent| agent.offset).sum::<u64>();
+        let before = offsets(&progress);
+        let agents_done = progress.count_agents(file, budget, cancel);
+        self.changed |= offsets(&progress) != before;
+        if progress.offset >= entry.stamp.bytes {
+            let tally = progress.counted();
+            entry.tally = Some(progress);
+            return Ok(Some((tally, agents_done)));
         }
-        let mut progress = before;
         let mut tail = Tail::from_offset(file, progress.offset, 1);
         if tail.check()? == TailEvent::Replaced {
-            progress = Progress::default();
+            progress = Progress { agents: progress.agents, ..Progress::default() };
         }
         let mut more = true;
         while more && *budget > 0 && !cancel.is_cancelled() {
@@ -117,13 +182,13 @@ impl Cache {
             *budget = budget.saturating_sub(tail.offset().saturating_sub(from));
         }
         progress.offset = tail.offset();
-        let tally = progress.tally.clone();
+        let tally = progress.counted();
         if !more {
             entry.summary.messages = Some(tally.messages());
         }
         entry.tally = Some(progress);
         self.changed = true;
-        Ok(Some((tally, !more)))
+        Ok(Some((tally, !more && agents_done)))
     }
 
     pub(super) fn save(&mut self) -> Result<(), SessionError> {

@@ -58,6 +58,49 @@ impl MessageCount {
     }
 }
 
+/// The tokens of replies, of which the lines repeat their usage.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Tokens {
+    /// Of all replies but the last.
+    before: Usage,
+    last: Usage,
+    reply: String,
+}
+
+impl Tokens {
+    /// Adds a line of a subagent's transcript.
+    pub(super) fn add(&mut self, line: &[u8]) {
+        if !is_api_request(line)
+            && let Some(head) = Head::parse(line)
+        {
+            self.add_head(&head);
+        }
+    }
+
+    fn add_head(&mut self, head: &Head<'_>) {
+        let Some(message) = head.message.0.as_ref().filter(|_| head.line_kind() == LineKind::Assistant) else { return };
+        let id = message.id.text();
+        if id.is_empty() || id != self.reply {
+            self.before = self.before.plus(self.last);
+            self.last = Usage::default();
+            id.clone_into(&mut self.reply);
+        }
+        if let Some(usage) = message.usage.0 {
+            self.last = usage.into();
+        }
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        all(self.before.plus(self.last))
+    }
+}
+
+/// Input with the cache, and output.
+fn all(sum: Usage) -> u64 {
+    [sum.input, sum.output, sum.cache_read, sum.cache_write].into_iter().fold(0, u64::saturating_add)
+}
+
 /// A task of Claude's list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
@@ -76,6 +119,11 @@ pub struct Tally {
     /// Tokens of all replies but the last, whose lines repeat its usage.
     before: Usage,
     last: Usage,
+    /// Of subagents in the same file (older CLIs).
+    aside: Tokens,
+    /// Tokens of subagents' own files.
+    #[serde(skip)]
+    pub(super) by_agents: u64,
     /// Lines that Claude's edits added and removed.
     pub added: usize,
     /// See `added`.
@@ -155,11 +203,11 @@ impl Tally {
         self.count.messages
     }
 
-    /// Tokens of all replies: input with the cache, and output.
+    /// Tokens of all replies, also of subagents.
     #[must_use]
     pub fn tokens(&self) -> u64 {
-        let sum = self.before.plus(self.last);
-        [sum.input, sum.output, sum.cache_read, sum.cache_write].into_iter().fold(0, u64::saturating_add)
+        let own = all(self.before.plus(self.last));
+        own.saturating_add(self.aside.count()).saturating_add(self.by_agents)
     }
 
     /// How many files Claude's edits changed.
@@ -190,7 +238,7 @@ impl Tally {
         let Some(head) = Head::parse(line) else { return };
         let begins = self.count.add(&head);
         if head.sidechain.is_true() {
-            return;
+            return self.aside.add_head(&head);
         }
         match head.line_kind() {
             LineKind::Assistant => self.add_reply(line, &head, begins),
@@ -318,6 +366,9 @@ mod tests {
         let tally = Tally::of(&[&line("a", 1), &line("a", 5), &line("b", 7)]);
         assert_eq!((tally.tokens(), tally.messages()), (115 + 117, 2));
         assert_eq!((tally.words.as_str(), tally.by_user), ("one two", false));
+        let aside = |id: &str, output| line(id, output).replacen('{', r#"{"isSidechain":true,"#, 1);
+        let tally = Tally::of(&[&line("a", 5), &aside("x", 1), &aside("x", 3), &aside("y", 2)]);
+        assert_eq!((tally.tokens(), tally.messages()), (115 + 113 + 112, 1), "subagents' count, too");
     }
 
     #[test]

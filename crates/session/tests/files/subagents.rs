@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use claude_ide_session::{AgentFolders, Cancel, Millis, ToolStatus, Transcript, agents_of};
+use claude_ide_session::{AgentFolders, Cancel, ConfigDir, Millis, Store, ToolStatus, Transcript, agents_of};
 
 struct Project {
     dir: tempfile::TempDir,
@@ -199,4 +199,34 @@ fn parallel_subagents_of_an_old_cli_stand_under_the_calls_whose_words_they_got()
     };
     let told = [0, 1, 2].map(|at| words(&mut transcript, at));
     assert_eq!(told, ["Words of nobody", "Look at b", "Look at c\n"]);
+}
+
+#[test]
+fn the_tokens_of_a_session_are_also_those_of_its_subagents() {
+    let project = Project::new();
+    let folder = "projects/-p";
+    fs::create_dir_all(project.file(&format!("{folder}/s/subagents"))).unwrap();
+    let reply = |id: &str, output: u32| {
+        format!(
+            r#"{{"type":"assistant","uuid":"{id}","cwd":"/p","timestamp":"2026-01-01T00:00:00.000Z","message":{{"id":"{id}","content":[],"usage":{{"input_tokens":10,"output_tokens":{output}}}}}}}"#
+        )
+    };
+    let (session, agent) = (format!("{folder}/s.jsonl"), format!("{folder}/s/subagents/agent-a.jsonl"));
+    project.append(&session, &reply("one", 1));
+    project.append(&agent, &reply("two", 5).replacen('{', r#"{"isSidechain":true,"#, 1));
+    let cache = project.file("cache.json");
+    let count = |store: &mut Store, budget: u64| {
+        let (tally, is_complete) =
+            store.tally(&project.file(&session), &mut { budget }, &Cancel::new()).unwrap().unwrap();
+        (tally.tokens(), tally.messages(), is_complete)
+    };
+    let mut store = Store::new(ConfigDir::at(project.dir.path()), Some(cache.clone()));
+    assert!(!count(&mut store, 0).2, "it continues");
+    assert_eq!(count(&mut store, u64::MAX), (11 + 15, 1, true));
+    // The last line of a reply has its usage; the session's own file is as before.
+    project.append(&agent, &reply("two", 7));
+    assert_eq!(count(&mut store, u64::MAX), (11 + 17, 1, true));
+    store.save().unwrap();
+    let mut again = Store::new(ConfigDir::at(project.dir.path()), Some(cache));
+    assert_eq!(count(&mut again, u64::MAX), (11 + 17, 1, true));
 }
