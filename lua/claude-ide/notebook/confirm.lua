@@ -220,18 +220,13 @@ end
 ---@param run claude-ide.notebook.Run
 ---@param done fun(may_run: boolean, err?: string) once, unless cancelled
 function M.ask(kernel, run, done)
-  run.request = require("claude-ide.requests").ask(
-    KIND,
-    requester_of(run),
-    done,
-    {
-      code = run.code,
-      who = run.confirm and "A client, perhaps of another machine," or "Claude",
-      notebook = kernel.notebook,
-      language = kernel.language,
-      name = kernel.name,
-    }
-  )
+  run.request = require("claude-ide.requests").ask(KIND, requester_of(run), done, {
+    code = run.code,
+    who = run.confirm and "A client, perhaps of another machine," or "Claude",
+    notebook = kernel.notebook,
+    language = kernel.language,
+    name = kernel.name,
+  })
 end
 
 return M
