@@ -379,16 +379,17 @@ function M.by_client(buf, outside, place)
   placing = true
   local ok, win = pcall(place)
   placing = was
-  if ok and win then
+  if not ok then
+    error(win, 0)
+  end
+  ---@cast win integer?
+  if win then
     local cursor = api.nvim_win_get_cursor(win)
     local selects = win == api.nvim_get_current_win() and KINDS[api.nvim_get_mode().mode:sub(1, 1)] ~= nil
     local v = selects and fn.getpos("v") or nil
     local first = v and { v[2], v[3] - 1 } or cursor
     placed[buf] = { outside = outside, first = first, cursor = cursor, selects = selects }
     request_soon()
-  end
-  if not ok then
-    error(win, 0)
   end
   return win
 end

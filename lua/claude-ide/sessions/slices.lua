@@ -12,6 +12,7 @@ return function(what, work, done)
   local thread = coroutine.create(function()
     return work(function()
       if vim.uv.hrtime() - began > SLICE_NS then
+        ---@diagnostic disable-next-line: await-in-sync -- `step` goes on
         coroutine.yield()
       end
     end)

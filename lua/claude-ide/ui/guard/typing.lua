@@ -243,7 +243,8 @@ end
 ---@param only_pressed? boolean ignore keys of `:normal`, which may be part of the running code
 function M.soon(callback, only_pressed)
   -- Released once it has run: until the next key the other way would hold what it holds, such as a diff's texts.
-  local left = callback ---@type fun()?
+  local left ---@type fun()?
+  left = callback
   ---@param typed? string
   ---@return boolean? again
   local function once(typed)
