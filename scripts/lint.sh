@@ -30,10 +30,11 @@ one_module_closes_windows() {
 require_graph() { "$(nvim_path 0.12)" -l scripts/require-graph.lua; }
 startup_requires_nothing() { ! grep -nE '^[^ -].*\brequire\b' plugin/*.lua; }
 
-types() { # LuaCATS, with Neovim's runtime for the types of its API
+types() { # LuaCATS, with Neovim's runtime for the types of its API; hints are shown only beside a warning
+  local said
   VIMRUNTIME=$("$(nvim_path 0.12)" --clean --headless --cmd 'lua io.stdout:write(vim.env.VIMRUNTIME)' --cmd qall)
   export VIMRUNTIME
-  emmylua_check --warnings-as-errors .
+  said=$(emmylua_check --warnings-as-errors . 2>&1) || { echo "$said"; return 1; }
 }
 
 page_types() { # JavaScript with types in comments
