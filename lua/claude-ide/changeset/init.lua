@@ -111,7 +111,7 @@ local function renewed(job)
   if overlaps > 0 then
     return nil, ("%s has changed meanwhile at the same places: drop it, or reject"):format(name)
   end
-  local format = vim.tbl_extend("force", {}, now.text.format)
+  local format = vim.tbl_extend("force", {}, now.text.format) --[[@as claude-ide.bytes.Format]]
   if before.format.final ~= after.format.final then
     format.final = after.format.final
   end
@@ -132,7 +132,7 @@ end
 
 ---Plans changes anew, on top of what others have changed meanwhile. Changes nothing.
 ---@param jobs claude-ide.changeset.Job[]
----@param done fun(files: claude-ide.changeset.File[]?, err: string?) in the order of the jobs; err: a sentence without a full stop
+---@param done fun(files: claude-ide.changeset.File[]?, err: string?) err: a sentence without a full stop; the files are as the jobs
 function M.renew(jobs, done)
   in_turns(function(pause, go_on)
     local files = {} ---@type claude-ide.changeset.File[]

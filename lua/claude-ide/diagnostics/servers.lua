@@ -114,12 +114,12 @@ local function prune()
   end
 end
 
----Whether a client has reported before it was observed: Neovim has a namespace for its diagnostics.
+---Whether a client has reported something before it was observed. That it has a namespace is no sign: Neovim 0.12 makes one for each.
 ---@param client vim.lsp.Client
 ---@return boolean
-local function has_namespace(client)
+local function has_diagnostics(client)
   for namespace in pairs(vim.diagnostic.get_namespaces()) do
-    if M.author(namespace, { client }) then
+    if M.author(namespace, { client }) and #vim.diagnostic.get(nil, { namespace = namespace }) > 0 then
       return true
     end
   end
@@ -133,7 +133,7 @@ function M.listen(client, buf)
   local server = get(client.id)
   if not server.listening then
     server.listening = true
-    server.spoken = server.spoken or has_namespace(client)
+    server.spoken = server.spoken or has_diagnostics(client)
     prune()
     for attached in pairs(client.attached_buffers or {}) do
       server.known_since[attached] = attached ~= buf and -math.huge or nil

@@ -49,7 +49,7 @@ end
 ---@param line string
 ---@param state { closer?: string } of a comment or a string over several lines
 ---@param marks string[]
----@param quotes table<string, true> of strings within a line
+---@param quotes table<string, boolean> of strings within a line
 ---@return integer[][] spans 0-based first column, exclusive last
 local function spans_of(line, state, marks, has_blocks, quotes)
   local spans, col = {}, 1
@@ -100,7 +100,7 @@ end
 ---@return fun(row: integer, col: integer): boolean rows must not decrease
 local function by_marks(buf)
   local marks, has_blocks = marks_of(buf)
-  local quotes = { ['"'] = true, ["'"] = vim.bo[buf].filetype ~= "rust" or nil } -- lifetimes
+  local quotes = { ['"'] = true, ["'"] = vim.bo[buf].filetype ~= "rust" } -- lifetimes
   local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
   local at, state, spans = -1, {}, {} ---@type integer, { closer?: string }, integer[][]
   return function(row, col)

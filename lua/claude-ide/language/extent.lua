@@ -54,9 +54,11 @@ local function indent_of(line)
 end
 
 ---The first line of the decorator that ends in a line.
+---@param buf integer
+---@param row integer
 ---@return integer? row nil: no decorator ends there
 local function decorator(buf, row)
-  local line = line_at(buf, row):gsub("%s+$", "")
+  local line = line_at(buf, row):gsub("%s+$", "") --[[@as string]]
   local filetype = vim.bo[buf].filetype
   for _, pattern in ipairs(HEADERS[filetype] or {}) do
     if line:find(pattern) then
@@ -69,17 +71,21 @@ local function decorator(buf, row)
     return row
   end
   -- The end of one over several lines: up to the line that begins it.
-  local first = line:find("^%s*[%)%]}]+$") and row - 1 or 0
+  local first = 0 ---@type integer
+  if line:find("^%s*[%)%]}]+$") then
+    first = row - 1
+  end
   while first > 0 and (indent_of(line_at(buf, first)) > indent_of(line) or line_at(buf, first) == "") do
     first = first - 1
   end
-  return first < row
-      and line_at(buf, first):find("^%s*@%a")
-      and indent_of(line_at(buf, first)) == indent_of(line)
-      and first
-    or nil
+  local is_its_begin = first < row
+    and line_at(buf, first):find("^%s*@%a")
+    and indent_of(line_at(buf, first)) == indent_of(line)
+  return is_its_begin and first or nil
 end
 
+---@param buf integer
+---@param row integer
 ---@return integer row first of its decorators
 ---@return string? why_not
 local function with_decorators(buf, row)
@@ -101,17 +107,19 @@ end
 ---@param lead string
 ---@return { at: integer, word: string }[] 1-based positions
 local function keywords(lead)
-  local found, stop = {}, #lead
+  local found, stop = {}, #lead ---@type { at: integer, word: string }[], integer
   while true do
-    local at, word = lead:sub(1, stop):match("()(pub%b())%s+$")
+    local before = lead:sub(1, stop)
+    local at, word = before:match("()(pub%b())%s+$")
     if not at then
-      at, word = lead:sub(1, stop):match("()%f[%w_]([%a_]+)%s+$")
+      at, word = before:match("()%f[%w_]([%a_]+)%s+$")
     end
-    if not at or not KEYWORDS[word:match("^[%a_]+")] then
+    if not at or not word or not KEYWORDS[word:match("^[%a_]+") or ""] then
       return found
     end
-    table.insert(found, 1, { at = at, word = word })
-    stop = at - 1
+    local first = tonumber(at) --[[@as integer]]
+    table.insert(found, 1, { at = first, word = word })
+    stop = first - 1 --[[@as integer]]
   end
 end
 
@@ -221,20 +229,21 @@ end
 ---@return string? why_not
 local function statement(buf, definition)
   local from, to = definition.range.start, definition.range["end"]
+  ---@type integer, integer, integer, integer
   local first, col, last, last_col = from.line, from.character, to.line, to.character
   if last_col == 0 and last > first then
-    last = last - 1
-    last_col = #line_at(buf, last)
+    last = last - 1 --[[@as integer]]
+    last_col = #line_at(buf, last) --[[@as integer]]
   end
   local after = line_at(buf, last):sub(last_col + 1)
   local text = table.concat(vim.api.nvim_buf_get_text(buf, first, col, last, last_col, {}), "\n")
   local is_name = not text:find("[^%w_\128-\255]")
   if is_name and after:find("^%s*[%w:=%(<{%[]") then
-    local end_row, end_col
+    local end_row, end_col ---@type integer?, integer?
     if vim.bo[buf].filetype == "python" and (after:find("^%s*=[^=]") or after:find("^%s*:%s*[%w_\"']")) then
       end_row, end_col = python_end(buf, last, last_col)
     end
-    if not end_row then
+    if not end_row or not end_col then
       return nil, ("where `%s` ends is not known"):format(vim.trim(line_at(buf, first)))
     end
     last, last_col = end_row, end_col
@@ -261,7 +270,8 @@ end
 ---@return string mark ";", "," or empty
 ---@return string rest
 local function mark_of(after)
-  return after:match("^%s*([;,]?)(.*)$")
+  local mark, rest = after:match("^%s*([;,]?)(.*)$")
+  return mark or "", rest or ""
 end
 
 local CONTROLS = { ["if"] = true, ["for"] = true, ["while"] = true, foreach = true }
@@ -335,7 +345,7 @@ local function keywords_of(text)
   while skipped do
     skipped = false
     for _, pattern in ipairs(patterns) do
-      local next_at = text:match(pattern, at)
+      local next_at = text:match(pattern, at) --[[@as integer?]]
       at, skipped = next_at or at, skipped or next_at ~= nil
     end
   end
@@ -347,7 +357,18 @@ local function keywords_of(text)
     if not word or not KEYWORDS[word] then
       return found
     end
-    found[#found + 1], at = word, next_at
+    found[#found + 1], at = word, next_at --[[@as integer]]
+  end
+end
+
+---@param words { at: integer, word: string }[]
+---@param wanted table<string, true>
+---@return integer? at
+local function first_of(words, wanted)
+  for _, word in ipairs(words) do
+    if wanted[word.word:match("^[%a_]+") or ""] then
+      return word.at
+    end
   end
 end
 
@@ -368,12 +389,8 @@ function M.replacement(buf, definition, body)
     if mark == "," or not is_comment(buf, rest) then
       return nil, ("other code is in its line: `%s`"):format(vim.trim(line_at(buf, it.last)))
     end
-    local at = vim.iter(words):find(function(word)
-      return word.word:match("^[%a_]+") == given[1]
-    end) or vim.iter(words):find(function(word)
-      return DECLARES[word.word]
-    end)
-    col = at and at.at - 1 or col
+    local at = first_of(words, { [given[1]] = true }) or first_of(words, DECLARES)
+    col = at and at - 1 or col
   end
   local lead = line_at(buf, it.first):sub(1, col)
   -- Text before it in the line stays: do not repeat the indent.

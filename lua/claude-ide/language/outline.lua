@@ -237,9 +237,9 @@ end
 ---@field wanted string the name without its containers
 ---@field encoding claude-ide.changeset.Encoding of their columns
 
----@param symbols claude-ide.language.Symbol[] in the order of a tree
+---@param symbols claude-ide.language.Symbol[] as in a tree
 ---@param at integer
----@return string? name of the symbol around it
+---@return string? container name of the symbol around it
 local function container_of(symbols, at)
   for i = at - 1, 1, -1 do
     if symbols[i].depth < symbols[at].depth then

@@ -17,7 +17,7 @@ end
 
 ---@class claude-ide.language.Word
 ---@field path string absolute
----@field row integer 0-based
+---@field lnum integer 1-based
 
 ---Where a word stands in the workspace.
 ---@param task claude-ide.language.Task
@@ -36,7 +36,7 @@ function M.find(task, word)
     end
   end
   local did = task:await(function(resume)
-    local options = { cwd = folder, timeout = TIMEOUT_MS, stdin = false, stdout = collect, stderr = false }
+    local options = { cwd = folder, timeout = TIMEOUT_MS, stdout = collect, stderr = false }
     local ok, process = pcall(vim.system, argv, options, function(result)
       vim.schedule(function()
         resume(result.code <= 1 and result.signal == 0 or size > 0)
@@ -55,9 +55,9 @@ function M.find(task, word)
   local found = {} ---@type claude-ide.language.Word[]
   for line in table.concat(pieces):gmatch("([^\n]+)\n") do
     local name, lnum = line:match("^%./(.-):(%d+):")
-    local path = name and folder .. "/" .. name
-    if path and not require("claude-ide.language.locate").refusal(path) then
-      found[#found + 1] = { path = path, row = tonumber(lnum) - 1 }
+    local path, row = name and folder .. "/" .. name, tonumber(lnum) --[[@as integer?]]
+    if path and row and not require("claude-ide.language.locate").refusal(path) then
+      found[#found + 1] = { path = path, lnum = row }
     end
     task:breathe()
   end

@@ -132,10 +132,11 @@ local function propose_here(task, title, place, edit, none, doubt)
   })
 end
 
----@param why string
+---@param why? string
+---@return any never
 local function refuse(task, place, why)
-  local line = vim.trim(why)
-  task:fail(
+  local line = vim.trim(why or "?")
+  return task:fail(
     ("nothing was changed: `%s` cannot be told exactly from the text beside it: %s. Edit the text itself instead."):format(
       place.name,
       require("claude-ide.language.answer").cut(line, 400)
@@ -146,7 +147,7 @@ end
 ---@return claude-ide.language.Extent
 local function extent_of(task, place, definition)
   local extent, why_not = require("claude-ide.language.extent").lines(place.buf, definition)
-  return extent or refuse(task, place, why_not)
+  return extent or refuse(task, place, why_not) --[[@as claude-ide.language.Extent]]
 end
 
 local NONE = "The file holds just that already; nothing was changed."
@@ -168,7 +169,8 @@ M.insert_after_symbol = beside_symbol("Insert after %s", insertion_after)
 M.replace_symbol_body = tool(function(task, args)
   local definition, place = require("claude-ide.language.outline").definition(task, args)
   local edit, why_not = require("claude-ide.language.extent").replacement(place.buf, definition, args.body)
-  return propose_here(task, "Replace %s", place, edit or refuse(task, place, why_not), NONE)
+  edit = edit or refuse(task, place, why_not)
+  return propose_here(task, "Replace %s", place, edit --[[@as lsp.TextEdit]], NONE)
 end)
 
 ---Maximum number of uses to list.
@@ -227,7 +229,7 @@ local function doubt_of(task, place, clients, extent)
     return ("%s knows no use of `%s`; the project was not searched for the word"):format(names, place.name)
   end
   local elsewhere = vim.tbl_filter(function(word)
-    return word.path ~= own or word.row < extent.first or word.row > extent.last
+    return word.path ~= own or word.lnum <= extent.first or word.lnum > extent.last + 1
   end, found)
   if #elsewhere == 0 then
     return nil
@@ -236,7 +238,7 @@ local function doubt_of(task, place, clients, extent)
   for i = 1, math.min(#elsewhere, MAX_WORDS) do
     places[i] = ("%s:%d"):format(
       require("claude-ide.language.locate").shown(elsewhere[i].path),
-      elsewhere[i].row + 1
+      elsewhere[i].lnum
     )
   end
   local more = #elsewhere > MAX_WORDS and (" and %d more"):format(#elsewhere - MAX_WORDS) or ""
