@@ -315,7 +315,9 @@ fn result(call: &ToolCall, output: String, is_error: bool) -> ToolResult {
         && diffs(call).next().is_none()
         && let Some(output) = &call.raw_output
     {
-        let text = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
+        // OpenCode has it beside metadata.
+        let said = output.as_str().or_else(|| output.get("output")?.as_str());
+        let text = said.map_or_else(|| output.to_string(), str::to_owned);
         content.push(Part::Text(Text::cut(text, MAX_RESULT)));
     }
     // A failed or refused call too shows what it would have changed.
@@ -440,6 +442,8 @@ mod tests {
         assert_eq!(texts(&terminal, &output), ["one\ntwo\n"]);
         assert_eq!(texts(&terminal, ""), ["(in the terminal t)"], "the editor puts its text there");
         assert_eq!(texts(&of(&json!({})), &output), ["one\ntwo\n"]);
+        let raw = of(&json!({"rawOutput":{"output":"Edit applied","metadata":{"diff":"@@"}}}));
+        assert_eq!(texts(&raw, ""), ["Edit applied"]);
     }
 
     #[test]
