@@ -85,7 +85,8 @@ function M.limits(field)
     return nil
   end
   local format = FORMATS[field.format]
-  local words = { format and format[2] } ---@type string[]
+  local words = {} ---@type string[]
+  words[1] = format and format[2] or nil
   if least and most then
     words[#words + 1] = ("%s to %s characters"):format(least, most)
   else

@@ -46,7 +46,10 @@ local function permissions(chat)
       facts[#facts + 1] = { value, "ClaudeTranscriptFailed", stays = true }
     end
   end
-  return vim.list_extend({ mode }, facts)
+  if mode then
+    table.insert(facts, 1, mode)
+  end
+  return facts
 end
 
 ---@param chat claude-ide.chat.Chat

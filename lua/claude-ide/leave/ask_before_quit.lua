@@ -99,9 +99,8 @@ end
 ---@return string
 local function name_of(ours)
   local phrases, session = require("claude-ide.sessions.phrases"), ours.session
-  local has_title = vim.trim(session.title or session.name or "") ~= ""
   local said = ours.other and ours.other.name
-  if not ours.terminal and not has_title and said then
+  if not ours.terminal and vim.trim(session.name or "") == "" and said then
     return ("“%s”"):format(phrases.fit(phrases.one_line(said), MOST_NAME))
   end
   return ours.terminal and ours.terminal:name() or phrases.title(session)

@@ -5,7 +5,7 @@ local M = {}
 ---@alias claude-ide.ui.Text { [1]: string, [2]: string, [3]?: string } highlight group, text, and keys that a click on it types
 
 ---@class claude-ide.ui.Piece
----@field rank integer lower ones are shortened first
+---@field rank number lower ones are shortened first
 ---@field texts claude-ide.ui.Text[] none: nothing is shown
 ---@field key? claude-ide.ui.Text a hint without its words
 ---@field early? boolean shortened along with the words of hints
@@ -77,7 +77,7 @@ local function shown(text)
 end
 
 ---A piece that is cut after any character, with an ellipsis.
----@param rank integer
+---@param rank number
 ---@param group string
 ---@param name string
 ---@return claude-ide.ui.Piece
