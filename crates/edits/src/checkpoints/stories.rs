@@ -338,6 +338,9 @@ impl Story {
         for file in &found.found {
             let Some(before) = &file.before else { continue };
             let path = place(&file.name);
+            if path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+                continue; // with something that is not told, which stays
+            }
             if path.symlink_metadata().is_ok_and(|found| found.file_type().is_fifo()) {
                 fs::remove_file(&path).unwrap();
             }
@@ -401,6 +404,10 @@ impl Story {
             if before.get(name).is_none() && now.get(name) == Some(&Thing::Pipe) {
                 continue; // git lists no pipes
             }
+            let is_folder = self.top.join(name).symlink_metadata().is_ok_and(|found| found.is_dir());
+            if told.contains(name) && is_folder && after.keys().any(|other| other.starts_with(&format!("{name}/"))) {
+                continue; // the undo says so
+            }
             let was_ignored = before.contains_key(name) && !is_known;
             let is_ignored_now = !before.contains_key(name) && !told.contains(name);
             let is_back = same(before.get(name), now.get(name));
@@ -459,7 +466,11 @@ fn what_a_comparison_tells_brings_each_file_back() {
     let (first, end): (u64, u64) = (first.parse().unwrap(), end.parse().unwrap());
     std::thread::scope(|scope| {
         for thread in 0..2 {
-            scope.spawn(move || (first + thread..end).step_by(2).for_each(|seed| Story::new(seed).tell()));
+            let tell = |seed| {
+                Story::new(seed).tell();
+                eprintln!("story {seed}");
+            };
+            scope.spawn(move || (first + thread..end).step_by(2).for_each(tell));
         }
     });
 }
