@@ -339,6 +339,52 @@ def test_a_folder_that_neovim_cannot_enter_is_told_without_a_trace(start, cli, t
     assert nvim.lua("return vim.fn.tabpagenr('$')") == 1
 
 
+def test_done_says_what_git_says_and_leaves_things_as_they_were(start, cli):
+    nvim = start()
+    fix = begin(nvim, cli)
+    (fix / "new.txt").write_text("new\n")
+    done(nvim, 2, "")
+    nvim.wait_notice("Nothing was committed, without a message. The worktree stays.")
+    refuses = hook(nvim, "pre-commit")
+    done(nvim, 2, "new")
+    nvim.wait_notice("Nothing was committed: `git commit` failed with code 1.")
+    assert git(fix, "status", "--porcelain") == "?? new.txt"
+    refuses.write_text("#!/bin/sh\nuntil test -e ../go; do sleep 0.02; done\n")
+    nvim.answer(2, "new", -1)
+    nvim.cmd("Claude worktree done")
+    nvim.wait_notice("`git commit` in project.fix is still at work, or a hook of it.")
+    (fix.parent / "go").touch()
+    nvim.wait(lambda: git(fix, "status", "--porcelain") == "", what="the commit")
+    nvim.wait("#asked == 3", what="the question")
+    (nvim.project / "new.txt").write_text("mine\n")
+    done(nvim, 2)
+    nvim.wait_notice("Nothing was merged: new.txt: The following untracked working tree files")
+    (nvim.project / "new.txt").unlink()
+    (nvim.project / "other.txt").write_text("other\n")
+    git(nvim.project, "add", "other.txt")
+    git(nvim.project, "commit", "-qm", "other")
+    git(nvim.project, "tag", "unrelated")
+    done(nvim, 2)
+    nvim.wait_notice("fix is in main now.")
+    assert git(nvim.project, "log", "-1", "--format=%s") == "Merge branch 'fix'"
+
+
+def test_a_session_in_the_background_is_the_one_of_its_worktree(start, cli, sessions):
+    nvim = start()
+    fix = begin(nvim, cli)
+    nvim.cmd("Claude close")
+    nvim.cmd("ClaudeConnect")
+    session = sessions.write(fix, ("fix it", "ok"), title="fix")
+    pid = sessions.sleeper()
+    sessions.record(pid, session, "busy", fix, kind="bg", jobId=session[:8], name="fix")
+    nvim.wait("#require('claude-ide').sessions.live() == 1", what="the record to be seen")
+    nvim.cmd("Claude worktree done")
+    nvim.wait_notice("A session of Claude is in the background there: `:Claude list` has it. End it first.")
+    nvim.cmd("Claude worktree fix")
+    nvim.wait(lambda: len(cli.starts()) == 2, what="the terminal")
+    assert cli.starts()[1]["argv"] == ["attach", session[:8]]
+
+
 def test_one_word_is_a_prompt_and_no_command_of_the_cli(start, cli):
     nvim = start()
     begin(nvim, cli, "Claude worktree fix update")

@@ -141,7 +141,10 @@ local function check(task, folder)
   end, chats_in(folder))
   for _, session in ipairs(sessions_in(folder)) do
     local is_own = vim.list_contains(own, session.pid)
-    if not is_own and not require("claude-ide.terminal").of_process(session.pid) then
+    local is_shown = require("claude-ide.terminal").of_process(session.pid) ~= nil
+    if session.job and not is_own then
+      task:fail("A session of Claude is in the background there: `:Claude list` has it. End it first.")
+    elseif not is_own and not is_shown then
       task:fail(("Claude runs there outside of `:Claude` (pid %d): end it first."):format(session.pid))
     end
   end
@@ -194,6 +197,25 @@ local function claim(task, own)
   at_work[own.path] = task
 end
 
+---Keeps what is staged in a worktree, in case that a commit fails.
+---@param task claude-ide.language.Task
+---@param folder string
+---@return fun(has_failed: boolean) restore
+local function keep_index(task, folder)
+  local index = require("claude-ide.worktree.git").must(task, folder, { "rev-parse", "--git-path", "index" })
+  index = vim.startswith(index, "/") and index or folder .. "/" .. index
+  local kept = ("%s.%d.claude"):format(index, vim.uv.os_getpid())
+  local has_index, is_kept = vim.uv.fs_stat(index) ~= nil, vim.uv.fs_copyfile(index, kept)
+  return function(has_failed)
+    if has_failed and is_kept then
+      vim.uv.fs_rename(kept, index)
+    elseif has_failed and not has_index then
+      vim.uv.fs_unlink(index)
+    end
+    vim.uv.fs_unlink(kept)
+  end
+end
+
 ---Offers to commit what is not committed.
 ---@param task claude-ide.language.Task
 ---@param own claude-ide.workspace.Worktree
@@ -210,11 +232,15 @@ local function commit(task, own, asked, names)
     vim.ui.input({ prompt = "Commit message: " }, resume)
   end)
   if not message or vim.trim(message) == "" then
-    return false
+    task:fail("Nothing was committed, without a message. The worktree stays.")
   end
   claim(task, own)
-  git.must(task, own.path, { "add", "--all" })
-  local _, err = git.run(task, own.path, { "commit", "--quiet", "--message", message })
+  local restore = keep_index(task, own.path)
+  local _, err = git.run(task, own.path, { "add", "--all" })
+  if not err then
+    _, err = git.run(task, own.path, { "commit", "--quiet", "--message", message })
+  end
+  restore(err ~= nil)
   return not err or task:fail(("Nothing was committed: %s"):format(err))
 end
 
@@ -309,7 +335,11 @@ local function merge(task, into, branch)
   if git.run(task, into.path, { "rev-parse", "--quiet", "--verify", "MERGE_HEAD" }) then
     task:fail(("%s has a merge that is not committed: nothing was merged."):format(name))
   end
-  local _, err = git.run(task, into.path, { "merge", "--no-edit", "--quiet", "refs/heads/" .. branch })
+  -- Git's message names what it is given: the branch, unless a tag has its name.
+  local full, short = "refs/heads/" .. branch, branch
+  local meant = git.run(task, into.path, { "rev-parse", "--symbolic-full-name", short, "--" })
+  short = meant and vim.split(meant, "\n")[1] == full and short or full
+  local _, err = git.run(task, into.path, { "merge", "--no-edit", "--quiet", short })
   if err then
     local conflicts = git.run(task, into.path, { "diff", "--name-only", "-z", "--diff-filter=U" })
     git.run(task, into.path, { "merge", "--abort" })

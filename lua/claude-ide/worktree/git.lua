@@ -18,13 +18,52 @@ local function environment()
   return list
 end
 
+---Files that git lists below a reason.
+local MAX_FILES = 3
+---Git says no more for this long: a hook may be running.
+local LONG_MS = 2000
+
 ---@param output string
----@return string? the line that says most; nil: a hook may fail without a word
+---@return string? the line that says most, with the files below it; nil: a hook may fail without a word
 local function reason(output)
   local lines = vim.split(vim.trim(output), "\n")
-  return vim.iter(lines):find(function(line)
+  local said = vim.iter(lines):find(function(line)
     return line:find("^fatal: ") or line:find("^error: ")
   end) or lines[#lines] ~= "" and lines[#lines] or nil
+  if not said or said:sub(-1) ~= ":" then
+    return said
+  end
+  local files, is_below = {}, false
+  for _, line in ipairs(lines) do
+    files[#files + 1] = is_below and line:match("^\t(.+)$") or nil
+    is_below = is_below and line:find("^\t") ~= nil or line == said
+  end
+  local more = #files > MAX_FILES and (" and %d more"):format(#files - MAX_FILES) or ""
+  local what = said:gsub("^error: ", ""):gsub(":$", "")
+  return files[1] and ("%s%s: %s"):format(table.concat(vim.list_slice(files, 1, MAX_FILES), ", "), more, what)
+    or said
+end
+
+---Says that git is still at work.
+---@param folder string
+---@param command string
+---@return fun() stop
+local function say_if_long(folder, command)
+  local timer = assert(vim.uv.new_timer())
+  timer:start(
+    LONG_MS,
+    0,
+    vim.schedule_wrap(function()
+      if not timer:is_closing() then
+        require("claude-ide.ui.notice").info(
+          ("`git %s` in %s is still at work, or a hook of it."):format(command, vim.fs.basename(folder))
+        )
+      end
+    end)
+  )
+  return function()
+    timer:close()
+  end
 end
 
 ---@param task claude-ide.language.Task
@@ -34,12 +73,14 @@ end
 ---@return string? err
 function M.run(task, folder, arguments)
   local argv = vim.list_extend({ "git", "-C", folder }, arguments)
+  local stop = say_if_long(folder, arguments[1])
   local ok, result = pcall(function()
     return task:await(function(resume)
       local options = { text = true, clear_env = true, env = environment() }
       vim.system(argv, options, vim.schedule_wrap(resume))
     end)
   end)
+  stop()
   if not ok then
     return nil, ("git cannot run: %s"):format((tostring(result):gsub("^.-:%d+: ", "")))
   elseif result.code ~= 0 then

@@ -124,6 +124,13 @@ local function start_cli(path, branch, prompt)
   if running and prompt == "" then
     return terminals.show(running)
   end
+  local background = require("claude-ide.sessions.background")
+  local away = vim.iter(background.list()):find(function(live)
+    return require("claude-ide.path").real(live.cwd) == require("claude-ide.path").real(path)
+  end)
+  if away and prompt == "" then
+    return background.open(away)
+  end
   terminals.new(terminals.argument(prompt), { cwd = path, name = branch })
 end
 
