@@ -178,7 +178,11 @@ local function take(fresh, board, err)
     view.older = fresh and math.max(board.counts.ended - MOST_ENDED, 0) or view.older
     board.counts.ended = math.min(board.counts.ended, MOST_ENDED) + view.older
     view.rows, view.counts = board.rows, board.counts
-    board.counts.hidden = vim.tbl_count(view.hidden) -- the library was asked of those in rows
+    local hidden = vim.tbl_extend("force", {}, view.hidden) -- the library was only asked of those in rows
+    for _, row in ipairs(board.rows) do
+      hidden[row.id] = nil -- one that waits is shown
+    end
+    board.counts.hidden = vim.tbl_count(hidden)
     view.canvas:show(board.rows, view.older)
   end
   require("claude-ide.board.winbar").refresh(view, windows())

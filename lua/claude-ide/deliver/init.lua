@@ -27,7 +27,8 @@ local PATIENCE_MS = 60 * 60 * 1000
 ---@field resuming? "finding"|"started"
 ---@field terminal? claude-ide.terminal.Session that resumes it
 ---@field gone? "asked"|"sure" the session is not running: apparently, or certainly
----@field behind? integer since when it waits behind text at the prompt; said: math.huge
+---@field behind? integer since when it waits behind text at the prompt
+---@field is_said? boolean that was said
 
 ---Oldest first.
 ---@type claude-ide.deliver.Message[]
@@ -102,11 +103,9 @@ end
 ---@param message claude-ide.deliver.Message
 ---@param is_behind boolean text stands at the prompt
 local function say_behind(message, is_behind)
-  message.behind = is_behind and (message.behind or vim.uv.now())
-    or message.behind == math.huge and math.huge
-    or nil
-  if is_behind and vim.uv.now() - message.behind > DRAFT_MS then
-    message.behind = math.huge
+  message.behind = is_behind and (message.behind or vim.uv.now()) or nil
+  if message.behind and not message.is_said and vim.uv.now() - message.behind > DRAFT_MS then
+    message.is_said = true
     require("claude-ide.ui.notice").info(
       ("%s’s prompt waits: text that is not sent stands at Claude's prompt."):format(message.sender)
     )

@@ -290,6 +290,9 @@ fn second(session: &Session, known: Option<&Known>, activity: Activity, screen: 
         let call = tally.call().map(|call| format!(": {call}")).unwrap_or_default();
         parts.push((format!("{name}{call}"), Look::Ask));
     }
+    if session.live.as_ref().is_some_and(|live| live.job.is_some()) {
+        parts.push(("background".to_owned(), Look::Fact));
+    }
     if let Some(known) = known.filter(|known| known.queued > 0) {
         parts.push((format!("{} queued", known.queued), Look::Review));
     }

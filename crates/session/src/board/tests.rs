@@ -67,6 +67,18 @@ fn those_that_wait_come_first_and_a_session_has_one_row() {
 }
 
 #[test]
+fn one_of_the_background_says_so() {
+    let mut away = session("a", Activity::Working, 1);
+    if let Some(live) = away.live.as_mut() {
+        live.job = Some("0bd26e51".to_owned());
+    }
+    let board = draw(vec![away, session("b", Activity::Working, 0)], &options(80));
+    let marked: Vec<bool> = texts(&board).iter().map(|text| text.contains("background")).collect();
+    assert_eq!(marked.iter().filter(|marked| **marked).count(), 1);
+    assert_eq!(marked.get(1), Some(&true));
+}
+
+#[test]
 fn hidden_ones_come_back_when_they_wait_and_old_ones_are_only_counted() {
     let mut options = options(80);
     options.hidden = ["a", "b"].map(str::to_owned).into();

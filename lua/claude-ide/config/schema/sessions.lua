@@ -135,7 +135,11 @@ return {
           key("open", "<CR>", "Go to its terminal or chat, else show its transcript."),
           key("read", "t", "Show its transcript."),
           key("answer", "a", "Go to what it asks, to answer it there."),
-          key("prompt", "i", "Write a prompt, which is sent when Claude is free."),
+          key(
+            "prompt",
+            "i",
+            "Write a prompt, which is sent when Claude is free; or take one back that waits."
+          ),
           key("review", "r", "Review what it changed."),
           key("stop", "x", "Interrupt its turn; if it does not work: end its process, after a question."),
           key("rename", "R", "Rename it."),
