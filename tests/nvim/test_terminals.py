@@ -226,12 +226,20 @@ def test_the_list_says_what_each_does_and_shows_the_chosen_one(start, cli, sessi
     nvim.cmd("set columns=160")
     folder = str(nvim.project)[-27:]
     assert listed(nvim, 1) == [
-        f" 2h  working              34%  …{folder}  feature/x  The fix   fix it",
-        f"now  waiting: permission       …{folder}             parser",
-        f"now                            …{folder}             Claude 2",
+        f" 2h  working                             34%  …{folder}  feature/x  The fix   fix it",
+        f"now  waiting: permission                      …{folder}             parser",
+        f"now                       on the screen       …{folder}             Claude 2",
     ]
     nvim.wait(lambda: shown(nvim) == ["Claude"], what="the first one")
     assert nvim.lua(NAMES) == ["The fix", "parser", "Claude 2"]
+
+
+def test_the_list_begins_at_the_terminal_on_the_screen(start):
+    nvim = start("Claude", "Claude new parser")
+    nvim.cmd("Claude list")
+    nvim.wait("require('claude-ide.ui.choose').is_open()", what="Neovim's own list")
+    line = nvim.lua("return vim.api.nvim_get_current_line()")
+    assert "on the screen" in line and "parser" in line
 
 
 def test_without_a_terminal_the_list_says_so(start):

@@ -14,6 +14,9 @@ local function describe(client)
   facts[1] = client.pid and ("pid %d"):format(client.pid)
   for _, session in ipairs(require("claude-ide").status().sessions) do
     if session.pid == client.pid then
+      if session.name then
+        facts[1] = ("“%s”"):format(require("claude-ide.sessions.phrases").title(session))
+      end
       facts[#facts + 1] = require("claude-ide.sessions.phrases").activity(session.state)
     end
   end

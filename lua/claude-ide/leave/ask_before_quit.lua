@@ -201,7 +201,11 @@ end
 ---@param restarts boolean
 local function ask(list, restarts)
   local one = #list == 1
-  local prompt = one and ("%s works"):format(name_of(list[1])) or ("%d sessions of Claude work"):format(#list)
+  local waits = vim.iter(list):any(function(ours)
+    return ours.session.state.activity == "waiting"
+  end)
+  local prompt = one and ("%s %s"):format(name_of(list[1]), waits and "waits for you" or "works")
+    or ("%d sessions of Claude %s"):format(#list, waits and "work or wait for you" or "work")
   local it = one and "it" or "them"
   local choices = { STAY, KEEP:format(it), END:format(it) }
   require("claude-ide.ui.choose").select(choices, { prompt = prompt, kind = "claude_quit" }, function(choice)

@@ -17,6 +17,7 @@ local LEAST_PROMPT, MAX_TITLE = 24, 50
 ---@field worktree? string name of its linked worktree
 ---@field terminal? claude-ide.terminal.Session that runs it
 ---@field review? integer changed files to review
+---@field is_shown? boolean its terminal is visible in this tab page
 ---@field remembered? claude-ide.terminal.Remembered its terminal ended with Neovim
 
 ---@class claude-ide.sessions.RowOptions
@@ -127,7 +128,7 @@ function M.lines(items, options, pause)
     ages[at] = words.age(options.now - summary.updated)
     local state = live and words.activity(live.state) or item.remembered and "ended with Neovim" or ""
     states[at] = words.fit(state, MAX_STATE)
-    places[at] = live and live.job and "background" or ""
+    places[at] = live and live.job and "background" or item.is_shown and "on the screen" or ""
     local percent = options.terminals and summary.context_percent
     contexts[at] = percent and ("%d%%"):format(percent) or ""
     reviews[at] = (item.review or 0) > 0 and ("%d to review"):format(item.review) or ""
@@ -305,12 +306,15 @@ end
 local function show(items, options, lines)
   ---@type table<claude-ide.sessions.Item, string>
   local text_of = {}
+  local first ---@type integer?
   for at, item in ipairs(items) do
     text_of[item] = lines[at]
+    first = first or item.is_shown and at or nil
   end
   require("claude-ide.ui.choose").select(items, {
     prompt = prompt_of(options),
     kind = "claude_sessions",
+    at = first,
     format_item = function(item)
       return text_of[item]
     end,
@@ -402,6 +406,7 @@ local function item_of(live, terminal, summaries, reviews)
     summary = summary,
     live = live,
     terminal = terminal,
+    is_shown = terminal ~= nil and terminal:is_visible(),
     review = review,
   }
 end

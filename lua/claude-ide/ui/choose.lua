@@ -171,7 +171,7 @@ local function open(items, options, on_choice)
   shown = list
   local menu = require("claude-ide.ui.menu")
   menu.set(list.buf, choices)
-  menu.go(list.win, 1)
+  menu.go(list.win, options.at or 1)
   if options.is_unasked then
     require("claude-ide.ui.guard.window").opened(list.buf)
   end
@@ -179,7 +179,7 @@ local function open(items, options, on_choice)
 end
 
 ---@param items any[]
----@param options table of `vim.ui.select()`; `is_unasked`: opened unprompted
+---@param options table of `vim.ui.select()`; `is_unasked`: opened unprompted; `at`: the item that the cursor begins at
 ---@param on_choice fun(item: any, index: integer?) nil: cancelled
 function M.select(items, options, on_choice)
   local mode = vim.api.nvim_get_mode().mode
