@@ -262,14 +262,14 @@ function M.agree(buf)
       vim.cmd("noautocmd setlocal eventignorewin=")
     end
     set_type("acwrite")
-    local ok, err = pcall(during, "eventignore", "", function()
+    local was_taken, why = pcall(during, "eventignore", "", function()
       vim.cmd("silent keepalt keepjumps write!")
     end)
     set_type(buftype)
     if of_window ~= "" then
       vim.cmd("noautocmd setlocal eventignorewin=" .. of_window)
     end
-    return ok or error(err, 0)
+    return was_taken or error(why, 0)
   end)
   vim.api.nvim_del_augroup_by_id(group)
   if not ok then
