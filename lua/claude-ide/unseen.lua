@@ -116,7 +116,8 @@ end
 local function reader(text)
   local stop, last = 0, 0
   return function(at, char)
-    local code, before = code_of(char), at - 1 == stop and last or text:byte(at - 1) or 0
+    local code, from = code_of(char), at - 1 ---@type integer, integer
+    local before = from == stop and last or text:byte(from) or 0
     stop, last = at + #char - 1, code
     return { code = code, before = before, after = text:byte(stop + 1) or 0 }
   end
@@ -213,7 +214,7 @@ end
 ---The marks of hidden characters, each behind the cluster that has them: within one, Neovim draws no mark either.
 ---@param line string
 ---@param found claude-ide.unseen.Found[]
----@return integer count of hidden characters, including those that Neovim draws
+---@return integer count hidden characters, including those that Neovim draws
 local function find_characters(line, found)
   local hidden, i, drawn = hidden_characters(line), 1, {} ---@type any, integer, table<integer, boolean>
   local start, stop = 1, 1 ---@type integer, integer the cluster [start, stop)
@@ -264,8 +265,8 @@ end
 ---Finds hidden content in a line.
 ---@param line string
 ---@param most? claude-ide.unseen.Most default: of code
----@return claude-ide.unseen.Found[] marks, for what Neovim does not draw
----@return integer count of hidden characters and runs, including those that Neovim draws
+---@return claude-ide.unseen.Found[] marks of what Neovim does not draw
+---@return integer count hidden characters and runs, including those that Neovim draws
 function M.find(line, most)
   local found, within = {}, (most or M.CODE).within ---@type claude-ide.unseen.Found[], integer
   local count = find_characters(line, found)

@@ -340,7 +340,7 @@ local function place(rows, title, is_warning)
     row = math.max(lines - height - vim.o.cmdheight - 4, 0),
     col = math.max(math.floor((columns - width) / 2) - 1, 0),
     style = "minimal",
-    border = require("claude-ide.ui.text_float").border(),
+    border = require("claude-ide.ui.border")(),
     title = titled(title, width, is_warning),
     title_pos = "left",
     zindex = ZINDEX,

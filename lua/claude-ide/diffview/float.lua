@@ -24,7 +24,7 @@ local FRAMES = {
 
 ---@return string[]
 local function frame()
-  local wanted = require("claude-ide.ui.text_float").border()
+  local wanted = require("claude-ide.ui.border")()
   if type(wanted) == "table" and #wanted == 8 then
     -- Of the joints such a border says nothing: the sides go on.
     return vim.list_extend(vim.list_slice(wanted), { wanted[2], wanted[6], wanted[8], wanted[4] })

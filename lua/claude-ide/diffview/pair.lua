@@ -123,7 +123,7 @@ local function colour(pair)
   end
 end
 
----@type table<claude-ide.diffview.Pair, true> in diff mode
+---@type table<claude-ide.diffview.Pair, true> those with diff mode
 local in_diff_mode = {}
 ---Whether 'scrollopt' had "hor" before the first of them: diff mode adds it, and removes it in the end, the user's too.
 local had_hor = false

@@ -69,10 +69,10 @@ end
 ---Neovim by itself.
 local function keep_neovim()
   local win = vim.api.nvim_get_current_win()
-  local entry = vim.iter(require("claude-ide.proposal.state").pending_entries()):find(function(entry)
-    return entry.view
-      and vim.tbl_contains(vim.tbl_values(entry.view.wins), win)
-      and not vim.iter(entry.diff.files):any(require("claude-ide.proposal.rescued").typed)
+  local entry = vim.iter(require("claude-ide.proposal.state").pending_entries()):find(function(one)
+    return one.view
+      and vim.tbl_contains(vim.tbl_values(one.view.wins), win)
+      and not vim.iter(one.diff.files):any(require("claude-ide.proposal.rescued").typed)
   end)
   local opened = entry
     and require("claude-ide.ui.quietly").run(function()

@@ -128,7 +128,7 @@ local function show(preview, title, others, rest)
     width = width,
     height = #lines,
     style = "minimal",
-    border = require("claude-ide.ui.text_float").border(),
+    border = require("claude-ide.ui.border")(),
     title = title,
     title_pos = "center",
     focusable = false,

@@ -116,7 +116,7 @@ local function place(height, width)
     height = height,
     row = math.max(vim.o.lines - height - vim.o.cmdheight - 3, 0),
     col = math.max(math.floor((vim.o.columns - width) / 2) - 1, 0),
-    border = require("claude-ide.ui.text_float").border(),
+    border = require("claude-ide.ui.border")(),
     zindex = ZINDEX,
   }
 end

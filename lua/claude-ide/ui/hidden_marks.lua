@@ -13,7 +13,7 @@ local namespace = vim.api.nvim_create_namespace("claude-ide.hidden_marks")
 ---@param row integer 0-based
 ---@param line string
 ---@param opts? { namespace?: integer, most?: claude-ide.unseen.Most }
----@return integer count of hidden characters and runs of blanks, including those that Neovim draws
+---@return integer count hidden characters and runs of blanks, including those that Neovim draws
 function M.line(buf, row, line, opts)
   opts = opts or {}
   local found, count = require("claude-ide.unseen").find(line:sub(1, MOST_BYTES), opts.most)

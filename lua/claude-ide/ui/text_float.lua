@@ -5,18 +5,6 @@ local WIDTH, HEIGHT = 0.7, 0.7
 ---Above the card, where a command is changed, and below what asks for words.
 local ZINDEX = 46
 
----The border of floats: 'winborder', or a rounded one. One without a border would have no title.
----@return string|string[]
-function M.border()
-  local wanted = vim.fn.exists("+winborder") == 1 and vim.o.winborder or ""
-  if wanted == "" then
-    return "rounded"
-  elseif wanted == "none" then
-    return "solid"
-  end
-  return wanted:find(",", 1, true) and vim.split(wanted, ",", { plain = true }) or wanted
-end
-
 ---A float in the middle of the screen.
 ---@param width integer
 ---@param height integer
@@ -29,7 +17,7 @@ local function centred(width, height, more)
     height = height,
     row = math.max(math.floor((vim.o.lines - height) / 2) - 1, 0),
     col = math.max(math.floor((vim.o.columns - width) / 2), 0),
-    border = M.border(),
+    border = require("claude-ide.ui.border")(),
   }, more)
 end
 

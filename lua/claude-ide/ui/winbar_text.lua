@@ -68,7 +68,7 @@ end
 
 ---@param text claude-ide.ui.Text
 ---@return string
-local function shown(text)
+local function clickable(text)
   local part = M.part(text[1], text[2])
   if not text[3] then
     return part
@@ -194,7 +194,7 @@ function M.winbar(pieces, width)
   for _, piece in ipairs(pieces) do
     local side = piece.right and right or left
     for _, text in ipairs(piece.texts) do
-      side[#side + 1] = shown(text)
+      side[#side + 1] = clickable(text)
     end
   end
   return table.concat(left) .. "%=" .. table.concat(right)
