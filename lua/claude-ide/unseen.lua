@@ -182,7 +182,7 @@ local MOST_NAMED = 40
 ---@return integer
 local function after_cluster(line, from)
   for _, most in ipairs({ 256, #line }) do
-    local piece = line:sub(from, from + most - 1)
+    local piece = line:sub(from, from + most - 1):gsub("%z", "\n") -- a NUL would make it a Blob
     local width = vim.fn.byteidx(piece, 1)
     -- The piece may end within a character.
     if width > 0 and (width < #piece - 4 or from + #piece > #line) then

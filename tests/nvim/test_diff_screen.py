@@ -351,3 +351,10 @@ def test_removed_text_shows_what_it_hides(start_nvim):
     diffs.open(1, "a.txt", "x = 2\n")
     nvim.wait(lambda: "<2800>= 1<e0065><e0076>" in visible(diffs))
     diffs.reject(1)
+
+
+def test_a_nul_beside_hidden_text_is_no_error(start_nvim):
+    diffs = Diffs(start_nvim(files={"a.txt": "one\n"}, args=["a.txt"]))
+    diffs.open(1, "a.txt", "\u00fc\u2028\x00\x7f\u200b\x00\n")
+    diffs.nvim.wait_screen("hidden text in 2 places")
+    diffs.reject(1)
