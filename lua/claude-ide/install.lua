@@ -512,22 +512,23 @@ end
 ---@return "there"|"downloaded"|"built"
 function M.run(opts)
   local run = { opts = opts, key = M.key(opts.root), temporary = {} } ---@type claude-ide.install.Run
-  local ok, how, because, err = pcall(function()
+  local how, reasons, err ---@type "there"|"downloaded"|"built", string[], string?
+  local ok, stopped = pcall(function()
     if is_there(run) then
-      return "there"
+      how = "there"
+      return
     end
-    local downloaded, reasons = download(run)
-    if downloaded then
-      return "downloaded"
-    end
-    return "built", reasons, build(run)
+    local downloaded
+    downloaded, reasons = download(run)
+    how = downloaded and "downloaded" or "built"
+    err = not downloaded and build(run) or nil
   end)
   tidy(run)
   if not ok then
-    error(how, 0)
+    error(stopped, 0)
   elseif err then
     local all = "claude-ide.nvim: no library was downloaded:\n  %s\nand it could not be built:\n%s"
-    error(all:format(table.concat(because, "\n  "), err), 0)
+    error(all:format(table.concat(reasons, "\n  "), err), 0)
   end
   return how
 end

@@ -116,7 +116,8 @@ end
 local function reader(text)
   local stop, last = 0, 0
   return function(at, char)
-    local code, from = code_of(char), at - 1 ---@type integer, integer
+    local code = code_of(char) ---@type integer
+    local from = at - 1 --[[@as integer]]
     local before = from == stop and last or text:byte(from) or 0
     stop, last = at + #char - 1, code
     return { code = code, before = before, after = text:byte(stop + 1) or 0 }

@@ -77,7 +77,7 @@ function M.requester(chat)
       return request.ask.call
     end,
     map_keys = function(buf)
-      require("claude-ide.chat.prompt").map_interrupt(chat, buf, { "n" })
+      require("claude-ide.chat.interrupt").map(chat, buf, { "n" })
     end,
   })
 end

@@ -240,7 +240,7 @@ function M.fill(shown)
   shown.waiting = nil
   if win and vim.api.nvim_win_is_valid(win) then
     shown.view = require("claude-ide.transcript").show_in(shown.chat.source, win)
-    require("claude-ide.chat.prompt").map_interrupt(shown.chat, shown.view.buf, { "n", "x" })
+    require("claude-ide.chat.interrupt").map(shown.chat, shown.view.buf, { "n", "x" })
   end
 end
 

@@ -105,13 +105,13 @@
 ---@field keymaps? claude-ide.Opts.ask.keymaps Keys in the window with an answer, in addition to those of a transcript.
 
 ---@class claude-ide.Opts.chat.keymaps
----@field send? string|string[]|false Send the prompt, in normal mode.
+---@field send? string|string[]|false Send the prompt, in normal mode; if it is empty, show what was put off.
 ---@field send_at_once? string|string[]|false Send the prompt, in insert mode too.
 ---@field interrupt? string|string[]|false Interrupt Claude while it works.
 ---@field older? string|string[]|false Recall the previous prompt.
 ---@field newer? string|string[]|false Recall the next prompt.
 ---@field take_back? string|string[]|false Take back the queued prompt.
----@field mode? string|string[]|false Go to the next permission mode.
+---@field mode? string|string[]|false Go to the next permission mode that asks.
 ---@field model? string|string[]|false Choose a model.
 ---@field preview? string|string[]|false Show what the `#…` at the cursor would send.
 ---@field effort? string|string[]|false Choose the model's effort.
@@ -156,7 +156,7 @@
 ---@field open? string|string[]|false Go to its terminal or chat, else show its transcript.
 ---@field read? string|string[]|false Show its transcript.
 ---@field answer? string|string[]|false Go to what it asks, to answer it there.
----@field prompt? string|string[]|false Write a prompt, which is sent when Claude is free.
+---@field prompt? string|string[]|false Write a prompt, which is sent when Claude is free; or take one back that waits.
 ---@field review? string|string[]|false Review what it changed.
 ---@field stop? string|string[]|false Interrupt its turn; if it does not work: end its process, after a question.
 ---@field rename? string|string[]|false Rename it.
@@ -348,13 +348,13 @@
 ---@field keymaps claude-ide.Config.ask.keymaps Keys in the window with an answer, in addition to those of a transcript.
 
 ---@class claude-ide.Config.chat.keymaps
----@field send string|string[]|false Send the prompt, in normal mode.
+---@field send string|string[]|false Send the prompt, in normal mode; if it is empty, show what was put off.
 ---@field send_at_once string|string[]|false Send the prompt, in insert mode too.
 ---@field interrupt string|string[]|false Interrupt Claude while it works.
 ---@field older string|string[]|false Recall the previous prompt.
 ---@field newer string|string[]|false Recall the next prompt.
 ---@field take_back string|string[]|false Take back the queued prompt.
----@field mode string|string[]|false Go to the next permission mode.
+---@field mode string|string[]|false Go to the next permission mode that asks.
 ---@field model string|string[]|false Choose a model.
 ---@field preview string|string[]|false Show what the `#…` at the cursor would send.
 ---@field effort string|string[]|false Choose the model's effort.
@@ -399,7 +399,7 @@
 ---@field open string|string[]|false Go to its terminal or chat, else show its transcript.
 ---@field read string|string[]|false Show its transcript.
 ---@field answer string|string[]|false Go to what it asks, to answer it there.
----@field prompt string|string[]|false Write a prompt, which is sent when Claude is free.
+---@field prompt string|string[]|false Write a prompt, which is sent when Claude is free; or take one back that waits.
 ---@field review string|string[]|false Review what it changed.
 ---@field stop string|string[]|false Interrupt its turn; if it does not work: end its process, after a question.
 ---@field rename string|string[]|false Rename it.

@@ -110,7 +110,7 @@ end
 
 ---Folders that the plugin writes to, and what is lost where it cannot.
 local function check_folders()
-  local folders = {
+  local folders = { ---@type { [1]: string, [2]: string }[]
     { vim.fn.stdpath("state"), "drafts of prompts and what ended with Neovim are lost" },
     { vim.fn.stdpath("log"), "there is no log" },
     { vim.fn.stdpath("cache"), "the list of sessions is read anew at each start" },

@@ -151,7 +151,7 @@ local function range_of(task, args)
   local last = math.min(args.end_line or args.line or count, count) - 1
   local from, to = 0, #(vim.api.nvim_buf_get_lines(buf, last, last + 1, false)[1] or "")
   if args.symbol then
-    local place = locate.symbol(task, buf, args.symbol, args.line)
+    local place = require("claude-ide.language.symbol").symbol(task, buf, args.symbol, args.line)
     first, last, from, to = place.row, place.row, place.col, place.col + #place.name
   end
   return buf,

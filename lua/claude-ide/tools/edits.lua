@@ -10,12 +10,12 @@ end
 ---Renames a symbol.
 M.rename = tool(function(task, args)
   local method = "textDocument/rename"
-  local servers, locate = require("claude-ide.language.servers"), require("claude-ide.language.locate")
-  local place = locate.place(task, args)
+  local servers, symbols = require("claude-ide.language.servers"), require("claude-ide.language.symbol")
+  local place = symbols.place(task, args)
   local clients = servers.need(task, place.buf, method, "rename")
   local problem ---@type string?
   for _, client in ipairs(clients) do
-    local params = vim.tbl_extend("error", locate.params(task, place, client), { newName = args.new_name })
+    local params = vim.tbl_extend("error", symbols.params(task, place, client), { newName = args.new_name })
     local asked
     local edit, err = require("claude-ide.language.ready").steady(task, client, place.buf, function()
       asked = require("claude-ide.tools.changes").asked(client, place.name)
@@ -253,7 +253,7 @@ end
 ---Deletes a definition that is not used; otherwise lists the uses.
 M.safe_delete = tool(function(task, args)
   local method = "textDocument/references"
-  local servers, locate = require("claude-ide.language.servers"), require("claude-ide.language.locate")
+  local servers, symbols = require("claude-ide.language.servers"), require("claude-ide.language.symbol")
   local definition, place = require("claude-ide.language.outline").definition(task, args)
   local extent = extent_of(task, place, definition)
   if extent.fills then
@@ -263,7 +263,7 @@ M.safe_delete = tool(function(task, args)
   local uses = {}
   for _, client in ipairs(clients) do
     local context = { context = { includeDeclaration = false } }
-    local params = vim.tbl_extend("error", locate.params(task, place, client), context)
+    local params = vim.tbl_extend("error", symbols.params(task, place, client), context)
     local found, err = require("claude-ide.language.ready").steady(task, client, place.buf, function()
       return require("claude-ide.language.request").send(task, client, method, params, place.buf)
     end)

@@ -58,13 +58,13 @@ end
 ---@param args { path: string, symbol: string, line?: integer, cursor?: string }
 ---@param what claude-ide.tools.Question
 local function locations(task, args, what)
-  local locate, ready = require("claude-ide.language.locate"), require("claude-ide.language.ready")
-  local place = locate.place(task, args)
+  local symbols, ready = require("claude-ide.language.symbol"), require("claude-ide.language.ready")
+  local place = symbols.place(task, args)
   local clients = require("claude-ide.language.servers").need(task, place.buf, what.method, what.doing)
   local hits, notes = {}, { place.note }
   each(task, clients, hits, function(client)
     local context = what.context and what.context(args) or {}
-    local params = vim.tbl_extend("error", locate.params(task, place, client), context)
+    local params = vim.tbl_extend("error", symbols.params(task, place, client), context)
     local function ask()
       return send(task, client, what.method, params, place.buf)
     end
@@ -89,13 +89,13 @@ end
 ---@param args { path: string, symbol: string, line?: integer, cursor?: string }
 ---@param what claude-ide.tools.Question
 local function hierarchy(task, args, what)
-  local locate, servers = require("claude-ide.language.locate"), require("claude-ide.language.servers")
-  local place = locate.place(task, args)
+  local symbols, servers = require("claude-ide.language.symbol"), require("claude-ide.language.servers")
+  local place = symbols.place(task, args)
   local clients = servers.need(task, place.buf, what.method, what.doing)
   require("claude-ide.language.ready").settle(task, clients, place.buf)
   local hits, has_items = {}, false
   each(task, clients, hits, function(client)
-    local params = locate.params(task, place, client)
+    local params = symbols.params(task, place, client)
     local items, err = send(task, client, what.method, params, place.buf)
     for _, item in ipairs(type(items) == "table" and items or {}) do
       local found, failed = send(task, client, what.follow, { item = item }, place.buf)
@@ -218,11 +218,11 @@ end
 ---Documentation of a symbol.
 M.hover = tool(function(task, args)
   local locate, servers = require("claude-ide.language.locate"), require("claude-ide.language.servers")
-  local place, method = locate.place(task, args), "textDocument/hover"
+  local place, method = require("claude-ide.language.symbol").place(task, args), "textDocument/hover"
   local clients = servers.need(task, place.buf, method, "describe symbols")
   local texts = {}
   each(task, clients, texts, function(client)
-    local params = locate.params(task, place, client)
+    local params = require("claude-ide.language.symbol").params(task, place, client)
     local result, err = send(task, client, method, params, place.buf)
     local text = result and vim.trim(text_of(result.contents)) or ""
     if text ~= "" and is_withheld(task, client, place.buf, params) then
