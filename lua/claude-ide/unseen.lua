@@ -114,13 +114,11 @@ end
 ---@param text string
 ---@return fun(at: integer, char: string): claude-ide.unseen.Character
 local function reader(text)
-  local stop, last = 0, 0
+  local next_at, last = 1, 0
   return function(at, char)
-    local code = code_of(char) ---@type integer
-    local from = at - 1 --[[@as integer]]
-    local before = from == stop and last or text:byte(from) or 0
-    stop, last = at + #char - 1, code
-    return { code = code, before = before, after = text:byte(stop + 1) or 0 }
+    local code, before = code_of(char), at == next_at and last or text:byte(at - 1) or 0
+    next_at, last = at + #char, code
+    return { code = code, before = before, after = text:byte(next_at) or 0 }
   end
 end
 

@@ -110,16 +110,14 @@ end
 
 ---Folders that the plugin writes to, and what is lost where it cannot.
 local function check_folders()
-  local folders = { ---@type { [1]: string, [2]: string }[]
+  local folders = {
     { vim.fn.stdpath("state"), "drafts of prompts and what ended with Neovim are lost" },
     { vim.fn.stdpath("log"), "there is no log" },
     { vim.fn.stdpath("cache"), "the list of sessions is read anew at each start" },
     { require("claude-ide.native").plugin_root() .. "/build", "`:Claude install` fails" },
   }
   for _, folder in ipairs(folders) do
-    local path, consequence =
-      folder[1], --[[@as string]]
-      folder[2]
+    local path = folder[1] --[[@as string]]
     local existing = path
     while not vim.uv.fs_stat(existing) and existing ~= vim.fs.dirname(existing) do
       existing = vim.fs.dirname(existing)
@@ -127,7 +125,7 @@ local function check_folders()
     local stat = vim.uv.fs_stat(existing)
     if not stat or stat.type ~= "directory" or not vim.uv.fs_access(existing, "W") then
       vim.health.warn(
-        ("%s cannot be written to: %s"):format(path, consequence),
+        ("%s cannot be written to: %s"):format(path, folder[2]),
         "Change its owner or permissions."
       )
     end
