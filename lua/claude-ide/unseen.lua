@@ -115,6 +115,8 @@ end
 ---@return fun(at: integer, char: string): claude-ide.unseen.Character
 local function reader(text)
   local next_at, last = 1, 0
+  ---@param at integer
+  ---@param char string
   return function(at, char)
     local code, before = code_of(char), at == next_at and last or text:byte(at - 1) or 0
     next_at, last = at + #char, code
