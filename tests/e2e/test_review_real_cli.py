@@ -165,7 +165,7 @@ def test_what_is_changed_in_each_mode_waits_and_is_undone(nvim, cli, tmp_path):
 
 
 def warned(nvim):
-    return [notice for notice in nvim.notices() if "changed without asking you" in notice]
+    return [notice for notice in nvim.notices() if "without asking you" in notice]
 
 
 def test_a_change_that_the_user_did_not_allow_is_warned_of_once_a_turn(start_nvim, cli, mock_api):

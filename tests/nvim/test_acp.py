@@ -68,7 +68,7 @@ def test_what_an_agent_says_is_in_the_buffer(begin, tmp_path):
 
 # Neovim has not yet noticed that the turn is over and the next one has begun.
 TAKE_BACK_LATE = """
-chat:interrupt()
+chat:send("interrupt")
 repeat vim.uv.sleep(5) until vim.uv.fs_stat(%s)
 return chat:take_back(chat:waiting()[1])
 """

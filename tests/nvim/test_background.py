@@ -360,7 +360,7 @@ def test_the_board_attaches_to_it_and_stops_it(in_background, cli):
     nvim.cmd("Claude board")
     nvim.wait_screen("parser")
     nvim.wait("vim.fn.line('$') > 1")
-    nvim.answer(2)
+    nvim.answer(3)
     nvim.keys("x")
     nvim.wait(lambda: len(cli.starts()) == 1, what="the CLI to be told to stop")
     assert cli.starts()[0]["argv"] == ["stop", nvim.session[:8]]

@@ -399,6 +399,7 @@ def it_goes_on_where_another_session_in_the_terminal_is_kept(nvim):
         assert chat(nvim, "return { chat.session, chat.pid, chat.state }") == [session, pid, "idle"]
     assert len(nvim.asked()) == 2
     nvim.cmd("stopinsert")
+    nvim.lua("require('claude-ide.chat').show(nil, current)")  # the terminal took its place
     say(nvim, "SAY still here")
     wait_answer(nvim, "\nstill here")
     assert nvim.lua("return require('claude-ide.terminal').session().id") == other

@@ -631,7 +631,7 @@ def test_a_form_of_a_server_is_filled_in_or_left_to_the_terminal(lab):
     nvim.wait_screen("trips asks you something")
     nvim.answer("Rome")
     nvim.keys("<CR>")
-    nvim.wait_screen("2 place: Rome")
+    nvim.wait_screen("1 place: Rome")
     nvim.keys("y")
     filled_in = {"place": "Rome", "nights": 2}
     assert form_output(client, call) == {"hookEventName": "Elicitation", "action": "accept", "content": filled_in}

@@ -257,16 +257,16 @@ def test_a_narrow_winbar_drops_what_is_least_needed_and_never_the_keys(start_nvi
     for columns, expected in [
         (120, f"{full}  {keys}  ]c next  dx drop  gl layout  ZW say why  g? keys"),
         (100, f"{full}  {keys}  ]c next  dx drop  gl layout  ZW g? keys"),
-        (80, f"{full}  {keys}  ]c next  dx gl ZW g?"),
-        (60, f"a.txt +2 −2  {keys}  ]c next  dx gl ZW g?"),
+        (80, f"a.txt +2 −2  {keys}  ]c next  dx gl ZW g? keys"),
+        (60, f"a.txt +2 −2  {keys}  ]c dx gl ZW g? keys"),
         (46, f"a.txt +2 −2  {keys}  ]c dx g?"),
-        (40, f"a.txt +2 −2  {keys}  ]c"),
-        (34, f"a.txt  {keys}  ]c"),
+        (40, f"a.txt +2 −2  {keys}  g?"),
+        (34, f"a.txt  {keys}"),
         (30, f"a.txt  {keys}"),
         (24, keys),
         (20, "ZZ accept ZQ reject"),
         (12, "ZZ ZQ"),
-        (80, f"{full}  {keys}  ]c next  dx gl ZW g?"),
+        (80, f"a.txt +2 −2  {keys}  ]c next  dx gl ZW g? keys"),
     ]:
         diffs.nvim.wait(
             lambda columns=columns, expected=expected: winbars(diffs, columns) == [expected],
@@ -276,7 +276,7 @@ def test_a_narrow_winbar_drops_what_is_least_needed_and_never_the_keys(start_nvi
 
 @pytest.mark.parametrize(
     ("columns", "lines", "proposal"),
-    [(80, 24, "a.txt +2 −2  ZZ accept  ZQ reject  ]c"), (40, 10, "ZZ accept ZQ reject")],
+    [(80, 24, "a.txt +2 −2  ZZ accept  ZQ reject  g?"), (40, 10, "ZZ accept ZQ reject")],
 )
 def test_winbars_side_by_side_fit_a_small_terminal(start_nvim, columns, lines, proposal):
     diffs = make(start_nvim, "vertical")

@@ -253,11 +253,11 @@ def test_a_part_of_a_proposal_is_not_written_and_decides_nothing(diffs):
     diffs.open(1, "a.txt", NEW)
     for command in (":1w!", ":2,2write!", ":w >>", ":1w! >>"):
         nvim.keys(f":echo<CR>{command}<CR>")
-        nvim.wait_screen("Nothing is decided")
+        nvim.wait_screen("nothing is decided")
         assert diffs.outcomes(1) == [] and diffs.current() == 1, command
         assert nvim.lua("return vim.v.errmsg") == "", command
         nvim.keys(":echo<CR>")
-        nvim.wait(lambda: "Nothing is decided" not in "\n".join(nvim.screen()))
+        nvim.wait(lambda: "nothing is decided" not in "\n".join(nvim.screen()))
     assert diffs.accept(1, "a.txt", ":w<CR>") == NEW
 
 

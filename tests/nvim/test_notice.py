@@ -129,5 +129,4 @@ def test_there_is_one_door_for_messages():
         lines = [line for line in path.read_text().splitlines() if "doc = " not in line and not line.startswith("---")]
         if any(says.search(line) for line in lines):
             found.add(str(path.relative_to(ROOT)))
-    # The other is run by `nvim -l`, and prints for its caller.
-    assert found == {"lua/claude-ide/ui/notice.lua", "lua/claude-ide/install.lua"}
+    assert found == {"lua/claude-ide/ui/notice.lua"}

@@ -115,7 +115,7 @@ def test_a_form_is_filled_in_away_from_its_window(reader):
     for wrong, words in (
         ({"name": "A"}, "Your name: at least 2 characters are wanted"),
         ({"name": ""}, "Your name is missing"),
-        ({"count": "12"}, "count: a number from 1 to 9 is wanted"),
+        ({"count": "12"}, "count: a whole number from 1 to 9 is wanted"),
         ({"ratio": "half"}, "ratio: a number is wanted"),
         ({"kind": "3"}, "kind: `3` is no choice"),
         ({"kind": "1, 2"}, "kind: one choice is wanted"),

@@ -257,18 +257,37 @@ function M.stop(live, done)
   end)
 end
 
+---The process that has a session by now, if it is none of the background: in another Neovim, for example.
+---@param id string
+---@return integer? pid
+local function taken(id)
+  local live = require("claude-ide.sessions.catalogue").running(id)
+  return live and not live.job and live.pid or nil
+end
+
+---@param pid integer
+local function say_taken(pid)
+  require("claude-ide.ui.notice").warn(("This session goes on elsewhere by now (pid %d)."):format(pid))
+end
+
 ---Shows a session in a terminal: attached while it works, since in the background it goes on without an editor; else resumed here, with
 ---this Neovim as its editor.
 ---@param live claude-ide.sessions.Live with a job
 function M.open(live)
   local terminals = require("claude-ide.terminal")
-  local terminal = terminals.of_session(live.id)
+  local terminal, pid = terminals.of_session(live.id), taken(live.id)
   if terminal then
     return terminals.show(terminal)
+  elseif pid then
+    return say_taken(pid)
   elseif live.state.activity ~= "idle" then
     return terminals.attach(live, vim.list_extend(program(), { "attach", live.job }))
   end
   M.stop(live, function()
+    pid = taken(live.id)
+    if pid then
+      return say_taken(pid)
+    end
     terminals.new({ "--resume", live.id }, { cwd = live.cwd, name = live.name })
   end)
 end

@@ -275,11 +275,14 @@ end
 ---@param item claude-ide.sessions.Item
 local function go_to(item)
   local terminals, remembered = require("claude-ide.terminal"), item.remembered
+  if not item.terminal and item.summary.id ~= "" then
+    item.live = require("claude-ide.sessions.catalogue").running(item.summary.id) -- the list may be old
+  end
   if item.terminal and item.terminal:is_alive() then
     terminals.show(item.terminal)
   elseif item.live and item.live.job then
     require("claude-ide.sessions.background").open(item.live)
-  elseif remembered and item.live then
+  elseif not item.terminal and (item.live or not remembered) then
     require("claude-ide.sessions.actions").run("resume", item)
   elseif remembered then
     terminals.new({ "--resume", remembered.session }, { cwd = remembered.cwd, name = remembered.name })
