@@ -98,7 +98,7 @@ def test_keys_before_an_agent_has_said_a_word_say_what_is_not_known(start_nvim, 
 
 MODES = {
     "currentModeId": "ask",
-    "availableModes": [{"id": id, "name": id, "description": None} for id in ("ask", "code", "yolo")],
+    "availableModes": [{"id": id, "name": id, "description": None} for id in ("ask", "code", "build")],
 }
 MODELS = {"currentModelId": "small", "availableModels": [{"modelId": id, "name": id} for id in ("small", "large")]}
 LOADS = {"capabilities": {"loadSession": True}}
