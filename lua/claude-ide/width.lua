@@ -71,13 +71,6 @@ function M.pieces(line, cells, height)
   return pieces
 end
 
----Cells of a text, quickly if it is ASCII.
----@param text string
----@return integer
-function M.of(text)
-  return text:find("[^\32-\126]") and vim.fn.strdisplaywidth(text) or #text
-end
-
 ---Width of virtual text chunks.
 ---@param chunks (string[]|{ [1]: string })[]
 ---@return integer

@@ -65,8 +65,8 @@ def held_up(nvim, words, seen):
     return main_thread.longest(nvim)
 
 
-# CPU time, yet it varies; it was once 110 to 1,400.
-MOST_MS = 60
+# CPU time, yet it varies; it was once 110 to 1,400. With a card it is 55 to 68: the first one loads its modules, whatever its size.
+MOST_MS = 80
 
 
 @pytest.mark.slow
