@@ -315,6 +315,8 @@ def test_whoever_comes_from_a_terminal_types_on_there(lab):
         if end == "y":
             assert output(client, call) == {"behavior": "allow"}
         nvim.wait("vim.api.nvim_get_mode().mode == 't'", what="the terminal to take what is typed")
+        if end == "y":  # else the next one's hint could be this one's
+            nvim.wait(lambda: "opens when you leave the terminal" not in "\n".join(nvim.screen()))
 
 
 @pytest.mark.every_nvim
