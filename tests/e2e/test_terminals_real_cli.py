@@ -98,7 +98,10 @@ def test_what_is_sent_asked_and_answered_reaches_the_right_one_of_three(start_wi
     nvim.wait_screen("● Hello.")
     wait_idle(nvim)
     leave_for_the_file(nvim)
-    nvim.wait(lambda: re.search("idle +(on the screen +)?12% +1 to review", listed(nvim)), what="the list with all that happened")
+    nvim.wait(
+        lambda: re.search("idle +(on the screen +)?12% +1 to review", listed(nvim)),
+        what="the list with all that happened",
+    )
     first, second = listed(nvim).splitlines()
     assert "idle" in first and "to review" not in first and "1 to review" in second and "parser" in second
 

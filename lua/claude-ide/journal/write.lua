@@ -198,7 +198,11 @@ local function decode(buf, bytes)
   local now, encoding = require("claude-ide.buffer.disk").decoding(buf), vim.bo[buf].fileencoding
   if not formats.is_utf8(encoding) then
     local is_chosen = require("claude-ide.buffer.stamp").is_chosen(buf, "fileencoding")
-    if not is_chosen and bytes:find("[\128-\255]") and require("claude-ide.position").valid(bytes) == bytes then
+    if
+      not is_chosen
+      and bytes:find("[\128-\255]")
+      and require("claude-ide.position").valid(bytes) == bytes
+    then
       return nil -- as UTF-8
     end
     local text = vim.iconv(bytes, encoding, "utf-8")
