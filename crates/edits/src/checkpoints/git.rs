@@ -20,7 +20,7 @@ use claude_ide_system::worktree::MISLEADING;
 
 use super::Name;
 use super::index::{self, Index, Tracked};
-use super::seen::Seen;
+use super::seen::{Seen, path};
 use super::store::{Id, Store};
 
 /// A work tree that takes longer is too large.
@@ -377,9 +377,4 @@ fn make_folder(ours: &Path) -> io::Result<()> {
 fn home_attributes(home: &Path) -> Vec<PathBuf> {
     let xdg = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
     vec![xdg.unwrap_or_else(|| home.join(".config")).join("git/attributes")]
-}
-
-/// The path of a file.
-pub(super) fn path(top: &Path, name: &[u8]) -> PathBuf {
-    top.join(OsStr::from_bytes(name))
 }

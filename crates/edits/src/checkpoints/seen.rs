@@ -3,9 +3,11 @@
 //! Invariant: a state never changes. A checkpoint is the number of a look, so it costs nothing.
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::fs::Metadata;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::store::Id;
 use super::{Met, Name};
@@ -245,7 +247,7 @@ impl<'a> Folders<'a> {
         } else if self.links.contains(folder) {
             return false;
         }
-        let is_real = self.are_real(folder) && is_folder(&super::git::path(self.top, folder));
+        let is_real = self.are_real(folder) && is_folder(&path(self.top, folder));
         if is_real { &mut self.known } else { &mut self.links }.insert(folder.to_vec());
         is_real
     }
@@ -253,4 +255,9 @@ impl<'a> Folders<'a> {
 
 fn is_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|folder| folder.is_dir())
+}
+
+/// The path of a file.
+pub(super) fn path(top: &Path, name: &[u8]) -> PathBuf {
+    top.join(OsStr::from_bytes(name))
 }
