@@ -107,24 +107,29 @@ local function focus_terminal()
   end
 end
 
----Mentioned since Neovim last waited for input: `:g/x/ClaudeSend` mentions a file once.
----@type claude-ide.mention.Entry[]
-local just_now = {}
+---Mentioned by this command, `:g/x/ClaudeSend`, which mentions a file once.
+---@type { command: integer, entries: claude-ide.mention.Entry[] }
+local just_now = { command = -1, entries = {} }
 
 ---@param entries claude-ide.mention.Entry[]
 ---@return claude-ide.mention.Entry[] those that were not just mentioned
 local function not_just_now(entries)
+  -- Keys that were typed ahead run before what is scheduled, so a new command has a new number.
+  local command = vim.fn.histnr(":")
+  if just_now.command ~= command then
+    just_now = { command = command, entries = {} }
+  end
   local new = {}
   for _, entry in ipairs(entries) do
-    local is_known = vim.iter(just_now):any(function(other)
+    local is_known = vim.iter(just_now.entries):any(function(other)
       return vim.deep_equal(other, entry)
     end)
     if not is_known then
-      new[#new + 1], just_now[#just_now + 1] = entry, entry
+      new[#new + 1], just_now.entries[#just_now.entries + 1] = entry, entry
     end
   end
   vim.schedule(function()
-    just_now = {}
+    just_now.command = -1
   end)
   return new
 end
