@@ -29,9 +29,7 @@ local function is_drawn_over()
   if mode:find("^c") then
     return is_stock()
   end
-  local is_shown = mode:find("^[iR]") ~= nil
-    or mode:find("^ni") ~= nil
-    or (mode == "t" and vim.fn.has("nvim-0.12") == 1)
+  local is_shown = mode:find("^[iRt]") ~= nil or mode:find("^ni") ~= nil -- before Neovim 0.12, a terminal's next key does it
   return is_shown and vim.o.showmode and vim.o.cmdheight == 1 and is_stock()
 end
 
