@@ -20,6 +20,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from pathlib import Path
 
 import pyte
@@ -226,12 +227,11 @@ class Terminal:
 
     def framed(self) -> str:
         """The screen in a frame, for messages."""
-        rule = "─" * 40
-        return (
-            f"┌{rule} screen of {self._name}\n"
-            + "\n".join(f"│{line}" for line in self.text().splitlines())
-            + f"\n└{rule}"
-        )
+        rule, lines = "─" * 40, []
+        for line, group in groupby(self.text().splitlines()):
+            count = len(list(group))
+            lines += [f"│{line}"] * min(count, 2) + [f"┊ {count - 2} more like it"] * (count > 2)
+        return "\n".join([f"┌{rule} screen of {self._name}", *lines, f"└{rule}"])
 
     def hang_up(self) -> None:
         """Tells the process that its terminal is closed."""
