@@ -38,8 +38,10 @@ def test_it_finds_the_neovim_of_another_work_tree_as_the_option_says(start_nvim,
     finally:
         claude.kill()
     cli(nvim, cwd=fix)
-    roots = nvim.lua("return require('claude-ide.server').clients()[1].roots")
-    assert roots == [str(fix)]
+    # It is asked for them when it is ready.
+    nvim.wait(
+        lambda: nvim.lua("return require('claude-ide.server').clients()[1].roots") == [str(fix)], what="its roots"
+    )
 
 
 PROPOSED = """

@@ -258,8 +258,8 @@ def test_on_a_narrow_screen_the_board_makes_no_third_column(start_nvim, sessions
     nvim.cmd("Claude transcript")
     nvim.wait_screen("fix it")
     nvim.cmd("Claude")
-    nvim.wait("vim.bo.buftype == 'terminal'", what="the terminal")
-    nvim.cmd("Claude board")
+    nvim.wait("vim.fn.mode() == 't'", what="the terminal's mode")
+    nvim.keys("<C-\\\\><C-n>:Claude board<CR>")
     nvim.wait("vim.bo.filetype == 'claude-board'", what="the board")
     nvim.wait_screen("fix it")
     assert nvim.lua("return vim.api.nvim_win_get_width(0)") == 40

@@ -258,6 +258,7 @@ def test_floats_have_the_border_of_the_user(start_nvim, wanted, corner):
     show = "return vim.api.nvim_win_get_config(require('claude-ide.ui.text_float').show('text', 'title')).border[1]"
     assert nvim.lua(show) == corner
     nvim.keys("q")
+    nvim.wait("#vim.api.nvim_list_wins() == 1", what="the float to go")
     nvim.lua("require('claude-ide.ui.choose').select({ 'a', 'b' }, { prompt = 'Which?' }, function() end)")
     assert nvim.lua(WITH_BORDERS) == [corner]
     nvim.keys("<Esc>")
