@@ -17,7 +17,8 @@ LAST_OUTPUT_SECONDS = 2
 """How long an answered run may take to report its output as complete; a kernel may drop that under load."""
 STUBBORN_SECONDS = 5
 """How long an interrupt may take."""
-INTERRUPT_SECONDS = 0.5
+INTERRUPT_SECONDS = 1.5
+"""Between two interrupts: one that comes while IPython formats the traceback of the last replaces it by a line."""
 BEGIN_SECONDS = 1
 """How long an interrupt waits for the code to begin: ipykernel loses a request that is interrupted earlier."""
 SETTLE_SECONDS = 0.1

@@ -186,10 +186,11 @@ def a_cell_that_is_cancelled_leaves_what_it_has_put_out(nvim, agent):
     request = agent.start_call("run_cell", path="a.ipynb", index=5)
     nvim.wait(lambda: (nvim.project / "runs").exists(), 4 * PATIENCE, what="the cell to run")
     agent.cancel(request)
-    nvim.wait(lambda: json.loads(text(nvim))["cells"][5]["outputs"], what="its outputs to come")
+    nvim.wait(lambda: len(json.loads(text(nvim))["cells"][5]["outputs"]) == 2, what="its outputs to come")
     cell = json.loads(text(nvim))["cells"][5]
     assert cell["outputs"][0]["text"] == ["begun\n"]
-    assert cell["outputs"][1]["ename"] == "KeyboardInterrupt"
+    # An error with its traceback, or a line on stderr where a busy machine formats that for seconds.
+    assert "KeyboardInterrupt" in json.dumps(cell["outputs"][1])
     assert not agent.answered(request)
     nbformat.validate(nbformat.reads(text(nvim), as_version=4))
 
