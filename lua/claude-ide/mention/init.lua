@@ -108,8 +108,8 @@ local function focus_terminal()
 end
 
 ---Mentioned by this command, `:g/x/ClaudeSend`, which mentions a file once.
----@type { command: integer, entries: claude-ide.mention.Entry[] }
-local just_now = { command = -1, entries = {} }
+---@type { command?: integer, entries: claude-ide.mention.Entry[] }
+local just_now = { entries = {} }
 
 ---@param entries claude-ide.mention.Entry[]
 ---@return claude-ide.mention.Entry[] those that were not just mentioned
@@ -129,7 +129,7 @@ local function not_just_now(entries)
     end
   end
   vim.schedule(function()
-    just_now.command = -1
+    just_now.command = nil
   end)
   return new
 end
