@@ -56,6 +56,7 @@ def test_a_digit_right_behind_a_move_of_the_window_goes_to_its_item(nvim, offer)
 def test_a_list_stays_as_it_stands_at_edit(nvim, offer):
     offer(3)
     nvim.keys("j")
+    nvim.wait("vim.fn.line('.') == 2")
     marks = "return { vim.fn.line('.'), vim.api.nvim_buf_get_extmarks(0, -1, 0, -1, {}) }"
     before, marked = nvim.lines(), nvim.lua(marks)
     nvim.cmd("edit!")

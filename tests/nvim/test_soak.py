@@ -83,7 +83,7 @@ while queue[head] do
     for up = 1, math.huge do
       local name, inner = debug.getupvalue(value, up)
       if not name then break end
-      push(inner, path .. "^" .. name)
+      push(inner, path:gsub("%.[%w_]+$", "") .. "^" .. name) -- functions of a module share it
     end
   end
 end
