@@ -30,6 +30,7 @@ return {
   },
   { "width" },
   { "bus", "lsp", "retry", "safely", "ui.one_line" },
+  { "slice" },
   { "ui.guard.waits" },
   { "ui.notice" },
   { "config", "event", "requests" },

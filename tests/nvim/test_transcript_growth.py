@@ -164,7 +164,7 @@ def test_much_that_waited_comes_a_little_at_a_time(nvim):
       local slices, canvas = require("claude-ide.transcript.slices"), require("claude-ide.transcript.canvas")
       local later, extend, now = slices.later, canvas.extend, 0
       most = 0
-      slices.deadline = function() return 0 end
+      require("claude-ide.slice").MS = 0
       slices.later = function(view, fn)
         later(view, function()
           now = 0

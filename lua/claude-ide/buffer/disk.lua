@@ -4,9 +4,6 @@ local M = {}
 
 local file = require("claude-ide.file")
 
----Milliseconds per step before the event loop gets a turn.
-local STEP_MS = 8
-
 local PARALLEL_READS = 8
 
 ---Larger files use Neovim's own reload, which is faster but keeps less; comparing them would block the editor.
@@ -238,8 +235,9 @@ function M.reload_all(bufs, done)
   local absorbing = false
   local start ---@type fun()
   local function step()
-    local until_ = vim.uv.hrtime() + STEP_MS * 1e6
-    while #results > 0 and vim.uv.hrtime() < until_ do
+    local slice = require("claude-ide.slice")
+    local is_over = slice.begin()
+    while #results > 0 do
       local result = table.remove(results)
       local ok, did = pcall(take_over, result)
       if not ok then
@@ -249,10 +247,12 @@ function M.reload_all(bufs, done)
         M.reload(result.buf) -- only a stat, unless the file was written again
       end
       open = open - 1
+      if is_over() then
+        break
+      end
     end
     if #results > 0 then
-      -- A timer, not vim.schedule: scheduled callbacks that schedule more hold up the user's keys.
-      return vim.defer_fn(step, 1)
+      return slice.later(step)
     end
     absorbing = false
     start()

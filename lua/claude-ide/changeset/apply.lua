@@ -62,9 +62,6 @@ local function notify_servers(jobs)
   tell("didDelete", "workspace/didDeleteFiles", deleted)
 end
 
----Milliseconds per step before the event loop gets a turn.
-local STEP_MS = 8
-
 ---The change of one file.
 ---@class claude-ide.changeset.Job
 ---@field file claude-ide.changeset.File
@@ -277,14 +274,18 @@ function M.run(jobs, opts, done)
 
   local applying = {}
   local function run(is_hurried)
-    local since = vim.uv.hrtime()
-    while not ended and (is_hurried or vim.uv.hrtime() - since < STEP_MS * 1e6) do
+    local slice = require("claude-ide.slice")
+    local is_over = slice.begin()
+    while not ended do
       safe_step()
+      if is_over() and not is_hurried then
+        break
+      end
     end
     if ended then
       going_on[applying] = nil
     else
-      vim.defer_fn(run, 1)
+      slice.later(run)
     end
   end
   applying.finish = function()

@@ -5,9 +5,6 @@ local M = {}
 ---@class claude-ide.changeset.ServerEdit : claude-ide.changeset.Asked
 ---@field edit table lsp.WorkspaceEdit
 
----Limit for reading files before the event loop gets a turn.
-local STEP_MS = 6
-
 ---Yielded by a plan's coroutine while it waits for a comparison; nothing is yielded if it only gives the event loop a turn.
 local COMPARES = "compares"
 
@@ -36,9 +33,10 @@ end
 ---@param work fun(pause: fun(), go_on: fun()): claude-ide.changeset.File[]?, string?
 ---@param done fun(files: claude-ide.changeset.File[]?, err: string?)
 local function in_turns(work, done)
-  local since = vim.uv.hrtime()
+  local slice = require("claude-ide.slice")
+  local is_over = slice.begin()
   local function pause()
-    if vim.uv.hrtime() - since > STEP_MS * 1e6 then
+    if is_over() then
       ---@diagnostic disable-next-line: await-in-sync -- `go_on` goes on
       coroutine.yield()
     end
@@ -48,7 +46,7 @@ local function in_turns(work, done)
     return work(pause, go_on)
   end)
   go_on = function()
-    since = vim.uv.hrtime()
+    is_over = slice.begin()
     local ok, files, err = coroutine.resume(thread)
     if not ok then
       require("claude-ide.log").error("an edit cannot be worked out: %s", debug.traceback(thread, files))
@@ -56,7 +54,7 @@ local function in_turns(work, done)
     elseif coroutine.status(thread) == "dead" then
       done(not err and files or nil, err)
     elseif files ~= COMPARES then
-      vim.defer_fn(go_on, 1)
+      slice.later(go_on)
     end
   end
   go_on()

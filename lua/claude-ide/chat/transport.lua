@@ -61,8 +61,8 @@ local listeners = {}
 ---@type table<integer, true>
 local going_on = {}
 
----Time limit of a slice, and the pause after it, for the screen and keys.
-local BUDGET_NS, PAUSE_MS = 6 * 1000 * 1000, 5
+---Pause after a slice: an answer that streams fills each.
+local PAUSE_MS = 5
 
 ---@param number integer
 local function take(number)
@@ -71,17 +71,17 @@ local function take(number)
   if not listener then
     return
   end
-  local stop = vim.uv.hrtime() + BUDGET_NS
+  local is_over = require("claude-ide.slice").begin()
   repeat
     event = require("claude-ide.native").agent_next(number, require("claude-ide.clock").now())
     if event then
       listener.take_in(event)
     end
-  until not event or vim.uv.hrtime() > stop
+  until not event or is_over()
   listener.taken_in()
   if event then
     going_on[number] = true
-    vim.defer_fn(function()
+    require("claude-ide.slice").later(function()
       take(number)
     end, PAUSE_MS)
   end

@@ -1,14 +1,16 @@
 -- Draws hunks near the window at once, and the rest in later turns of the event loop.
 local M = {}
 
+local slice = require("claude-ide.slice")
+
 ---Lines around the window to draw at once.
 local NEAR = 120
 
----Time of a turn.
-local BUDGET_NS = 2e6
+---Time of a slice: the user types meanwhile.
+local SLICE_MS = 2
 
----Delay of the rest, so that the diff is displayed first, and between two turns.
-local LATER_MS, NEXT_MS = 20, 1
+---Delay of the rest, so that the diff is displayed first.
+local LATER_MS = 20
 
 ---@class claude-ide.diffview.Lines of the proposal: a hunk, or a part of one
 ---@field new integer
@@ -35,18 +37,21 @@ function M.draw(list, hunks, win, draw, wanted)
     if not wanted() then
       return
     end
-    local deadline = vim.uv.hrtime() + BUDGET_NS
+    local is_over = slice.begin(SLICE_MS)
     -- If the text has changed since, everything is about to be drawn again.
-    while not hunks.scheduled and at <= #later and vim.uv.hrtime() < deadline do
+    while not hunks.scheduled and at <= #later do
       draw(later[at])
       at = at + 1
+      if is_over() then
+        break
+      end
     end
     if at <= #later then
-      vim.defer_fn(some, NEXT_MS)
+      slice.later(some)
     end
   end
   if #later > 0 then
-    vim.defer_fn(some, LATER_MS)
+    slice.later(some, LATER_MS)
   end
 end
 

@@ -255,9 +255,6 @@ local function undo_file(view)
   return { path = view.file.path, ok = ok == true, err = err, left = left or 0 }
 end
 
----Length of one step, after which the event loop gets a turn.
-local STEP_NS = 8 * 1000 * 1000
-
 ---@class claude-ide.journal.Undoing
 ---@field stop fun() leaves the rest as it is
 ---@field tried integer
@@ -287,7 +284,7 @@ function M.turn(id, done)
   end
   ---@param step fun(): boolean
   local function pace(step)
-    local since = vim.uv.hrtime()
+    local is_over = require("claude-ide.slice").begin()
     repeat
       if stopped then
         return done(results, true)
@@ -298,10 +295,10 @@ function M.turn(id, done)
       elseif not more then
         return
       end
-    until vim.uv.hrtime() - since > STEP_NS
-    vim.defer_fn(function()
+    until is_over()
+    require("claude-ide.slice").later(function()
       pace(step)
-    end, 1)
+    end)
   end
   pace(function()
     at = at + 1

@@ -137,7 +137,7 @@ function M.load(options, done)
     if not summaries then
       return done(nil, err)
     end
-    cancel_work = require("claude-ide.sessions.slices")("list the sessions", function(pause)
+    cancel_work = require("claude-ide.slice").run("list the sessions", function(pause)
       return items_of(summaries, options, folders, pause)
     end, done)
   end)

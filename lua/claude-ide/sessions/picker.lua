@@ -293,7 +293,7 @@ end
 ---@param options claude-ide.sessions.CatalogueOptions
 ---@param done fun(lines: string[]) possibly before this returns
 local function lay_out(items, options, done)
-  require("claude-ide.sessions.slices")("lay out the list of sessions", function(pause)
+  require("claude-ide.slice").run("lay out the list of sessions", function(pause)
     local number = #tostring(#items) + 6 -- width of the picker's own prefix
     return M.lines(items, {
       now = require("claude-ide.clock").now(),

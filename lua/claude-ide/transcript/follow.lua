@@ -3,6 +3,7 @@
 local M = {}
 
 local painter = require("claude-ide.transcript.painter")
+local slice = require("claude-ide.slice")
 local slices = require("claude-ide.transcript.slices")
 
 ---@param view claude-ide.transcript.View
@@ -77,10 +78,10 @@ local function when_free(view, apply)
   end
   local queued = view.queued_changes
   local function go_on()
-    local changes, stop = view.queued_changes or {}, slices.deadline()
+    local changes, is_over = view.queued_changes or {}, slice.begin()
     view.queued_changes = nil
     for at, one in ipairs(changes) do
-      if at > 1 and not view.queued_changes and vim.uv.hrtime() > stop then
+      if at > 1 and not view.queued_changes and is_over() then
         view.queued_changes = vim.list_slice(changes, at)
         return slices.later(view, go_on)
       end

@@ -6,6 +6,7 @@ local M = {}
 
 local painter = require("claude-ide.transcript.painter")
 local render = require("claude-ide.transcript.render")
+local slice = require("claude-ide.slice")
 local slices = require("claude-ide.transcript.slices")
 
 ---Rows per request.
@@ -54,9 +55,8 @@ local function show(view, rows, drawn, from)
   end
   local at = from
   view.canvas:edit(function()
-    local stop, last = slices.deadline(), 0
+    local is_over = slice.begin()
     repeat
-      local before = vim.uv.hrtime()
       local row = rows[at]
       local one = view.known[row] and drawn[row]
       if one and row < view.canvas.heights:len() then
@@ -64,9 +64,7 @@ local function show(view, rows, drawn, from)
         painter.want(view, row)
       end
       at = at + 1
-      -- No further row if it may exceed the slice.
-      last = math.max(last, vim.uv.hrtime() - before)
-    until at > #rows or vim.uv.hrtime() + last > stop
+    until at > #rows or is_over()
   end)
   if at <= #rows then
     from = at
@@ -130,13 +128,11 @@ local function forget_far(view, ranges)
   end
   view.full = true
   view.canvas:edit(function()
-    local stop, longest = slices.deadline(), 0
+    local is_over = slice.begin()
     for _, row in ipairs(far) do
-      local before = vim.uv.hrtime()
       view.canvas:drop(row)
       view.known[row], view.uncoloured[row] = nil, nil
-      longest = math.max(longest, vim.uv.hrtime() - before)
-      if vim.uv.hrtime() + longest > stop then
+      if is_over() then
         break
       end
     end

@@ -3,7 +3,7 @@
 
 local M = {}
 
-local slices = require("claude-ide.transcript.slices")
+local slice = require("claude-ide.slice")
 
 ---Rows per request.
 local ROWS = 64
@@ -47,16 +47,19 @@ local ask ---@type fun(visit: claude-ide.transcript.Visit)
 ---@param visit claude-ide.transcript.Visit
 ---@param drawn table<integer, claude-ide.transcript.Drawn> by row
 local function give(visit, drawn)
-  local stop = slices.deadline()
+  local is_over = slice.begin()
   local one = drawn[visit.rows[visit.at]]
-  while one and vim.uv.hrtime() < stop do
+  while one do
     visit.at = visit.at + 1
     if visit.visit(visit.rows[visit.at - 1], one.items) then
       return finish(visit, true)
     end
     one = drawn[visit.rows[visit.at]]
+    if is_over() then
+      break
+    end
   end
-  vim.defer_fn(function()
+  slice.later(function()
     if is_void(visit) then
       return
     elseif one then
@@ -64,7 +67,7 @@ local function give(visit, drawn)
     else
       ask(visit)
     end
-  end, 1)
+  end)
 end
 
 ---@param visit claude-ide.transcript.Visit

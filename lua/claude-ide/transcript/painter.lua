@@ -3,6 +3,7 @@
 
 local M = {}
 
+local slice = require("claude-ide.slice")
 local slices = require("claude-ide.transcript.slices")
 
 ---Queues a row.
@@ -238,9 +239,8 @@ function M.colour(view, done)
   local work = {} ---@type claude-ide.transcript.Colouring[]
   local function turn()
     view.colouring = false
-    local stop, last = slices.deadline(), 0
+    local is_over = slice.begin()
     repeat
-      local before = vim.uv.hrtime()
       local current = work[#work]
       if not current then
         local row = next_uncoloured(view)
@@ -253,9 +253,7 @@ function M.colour(view, done)
       elseif go_on(view, current) then
         work[#work] = nil
       end
-      -- No further piece if it may exceed the slice.
-      last = math.max(last, vim.uv.hrtime() - before)
-    until vim.uv.hrtime() + last > stop
+    until is_over()
     view.colouring = true
     slices.later(view, turn)
   end

@@ -1,9 +1,6 @@
--- Time slices for work on transcripts, so that no key waits. Errors are logged.
+-- Work on a transcript in slices: it ends with the transcript, and its errors are logged.
 
 local M = {}
-
----Duration of a slice.
-local BUDGET_NS = 7e6
 
 ---Whether the view has a text: not after `:bdelete`, which unloads the buffer.
 ---@param view claude-ide.transcript.View
@@ -28,16 +25,11 @@ end
 ---@param fn fun()
 function M.later(view, fn)
   local canvas = view.canvas
-  vim.defer_fn(function()
+  require("claude-ide.slice").later(function()
     if M.is_alive(view, canvas) then
       M.guarded(view, fn)
     end
-  end, 1)
-end
-
----@return number time in terms of `vim.uv.hrtime()`
-function M.deadline()
-  return vim.uv.hrtime() + BUDGET_NS
+  end)
 end
 
 return M
