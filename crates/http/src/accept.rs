@@ -7,38 +7,14 @@ use std::time::{Duration, Instant};
 
 use claude_ide_system::process::max_descriptors;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet, yield_now};
 use tokio::time::{sleep, timeout_at};
 
 use crate::connection::{Caller, Visit, converse};
+use crate::limits::{Limits, Stop, stopping};
 
 /// Pause when the system has no file descriptor left.
 const PAUSE: Duration = Duration::from_millis(100);
-
-/// Limits of connections.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Connections at one time.
-    pub connections: usize,
-    /// Connections that have not shown a secret.
-    pub strangers: usize,
-    /// Time until the first request must have arrived.
-    pub handshake: Duration,
-    /// Time until an idle connection is closed.
-    pub idle: Duration,
-    /// Time until a connection that does not read is closed.
-    pub stall: Duration,
-}
-
-/// The deadline of the shutdown, once it is requested.
-pub type Stop = watch::Receiver<Option<Instant>>;
-
-/// Waits for the shutdown request; returns its deadline.
-pub async fn stopping(stop: &mut Stop) -> Instant {
-    let deadline = stop.wait_for(Option::is_some).await;
-    deadline.ok().and_then(|deadline| *deadline).unwrap_or_else(Instant::now)
-}
 
 /// Serves connections until the shutdown is requested, then until all have ended or the deadline passes. `visit` makes
 /// the handler of a connection.

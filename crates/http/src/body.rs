@@ -8,7 +8,7 @@ use http_body_util::{BodyExt as _, Empty, Full, LengthLimitError, Limited, combi
 use hyper::body::{Body as _, Incoming};
 use tokio::time::timeout;
 
-use crate::request::Refusal;
+use crate::refusal::Refusal;
 
 /// A response's body.
 pub type Body = UnsyncBoxBody<Bytes, Infallible>;

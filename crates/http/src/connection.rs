@@ -23,9 +23,9 @@ use tokio::time::{sleep, timeout};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, frame::coding::CloseCode};
 
-use crate::accept::{Limits, Stop, stopping};
 use crate::body::Body;
-use crate::request::Refusal;
+use crate::limits::{Limits, Stop, stopping};
+use crate::refusal::Refusal;
 use crate::wire::{Liveness, Wire};
 
 /// More than any client sends: a token and a browser's headers take less than 2 KiB.

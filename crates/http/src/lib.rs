@@ -11,15 +11,19 @@
 mod accept;
 mod body;
 mod connection;
+mod limits;
 mod listener;
+mod refusal;
 mod request;
 mod secret;
 mod wire;
 
-pub use accept::{Limits, Stop, serve, stopping};
+pub use accept::serve;
 pub use body::{Body, empty, full, read};
 pub use connection::{Caller, Socket, Visit};
+pub use limits::{Limits, Stop, stopping};
 pub use listener::{bind, hold};
-pub use request::{Headers, Hosts, Pages, Policy, Refusal};
+pub use refusal::Refusal;
+pub use request::{Headers, Hosts, Pages, Policy};
 pub use secret::{Keys, Secret};
 pub use wire::{Liveness, Wire};
