@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::file_part::FilePart;
+use crate::reply::ReplyError;
 use crate::settings::SettingValue;
 
 /// A command to a chat.
@@ -178,38 +179,6 @@ impl Command {
         match file.read() {
             Ok(content) => Self::Reply { request, result: Some(json!({ "content": content })), error: None },
             Err(error) => Self::Reply { request, result: None, error: Some(error) },
-        }
-    }
-}
-
-/// Why a request of the agent failed.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ReplyError {
-    /// The kind of failure.
-    pub code: ReplyCode,
-    /// The message, for the agent and the user.
-    pub message: String,
-}
-
-/// The kinds of failure.
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReplyCode {
-    /// The arguments are wrong.
-    Invalid,
-    /// Not found.
-    NotFound,
-    /// It failed.
-    Failed,
-}
-
-impl From<ReplyCode> for claude_ide_protocol::jsonrpc::ErrorCode {
-    fn from(code: ReplyCode) -> Self {
-        match code {
-            ReplyCode::Invalid => Self::InvalidParams,
-            ReplyCode::NotFound => Self::NotFound,
-            ReplyCode::Failed => Self::InternalError,
         }
     }
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use rustix::fs::{Mode, OFlags};
 use serde::Deserialize;
 
-use crate::command::{ReplyCode, ReplyError};
+use crate::reply::{ReplyCode, ReplyError};
 
 /// Non-blocking, since opening a pipe would wait for a writer.
 const TO_READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);

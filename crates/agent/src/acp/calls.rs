@@ -7,7 +7,7 @@ use agent_client_protocol_schema::v1::{Diff, ToolCall, ToolCallContent, ToolCall
 use claude_ide_session::{Block, FileChange, Hunk, Image, Outcome, Part, Text, ToolResult, ToolStatus};
 use serde_json::{Map, Value, json};
 
-use super::updates::{in_text, raw};
+use super::content::{in_text, raw};
 use crate::backend::Output;
 use crate::event::Event;
 use crate::json::text;

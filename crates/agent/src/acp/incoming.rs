@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 
+use agent_client_protocol_schema::v1 as schema;
 use claude_ide_protocol::jsonrpc::{self, ErrorCode, ErrorObject, Incoming, RequestId};
 use claude_ide_protocol::without_lone_surrogates;
 use claude_ide_rpc::encode;
+use serde::de::{Deserialize as _, DeserializeOwned};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -63,15 +65,14 @@ impl Acp {
             return refuse_unread(&id, out);
         };
         if method == questions::PERMISSION {
-            super::ours::leave_out_unknown_options(&mut params);
+            leave_out_unknown_options(&mut params);
         }
         let is_ours = match (params.get("sessionId").and_then(Value::as_str), &self.session) {
             (Some(theirs), Some(session)) => theirs == session,
             // An agent may ask before it has named its session, and a form may belong to a request.
             _ => true,
         };
-        let problem =
-            if is_ours { super::ours::wrong_params(method, &params) } else { Some("no such session".to_owned()) };
+        let problem = if is_ours { wrong_params(method, &params) } else { Some("no such session".to_owned()) };
         if let Some(problem) = problem {
             let error = ErrorObject { code: ErrorCode::InvalidParams, message: problem.into() };
             return out.write_line(encode::<Value, _>(&id, Err(error)));
@@ -186,4 +187,32 @@ fn refuse_unread(id: &RequestId, out: &mut Output) {
     let message = "the request nests too deep or is no valid text, so it cannot be read".into();
     let error = ErrorObject { code: ErrorCode::InvalidParams, message };
     out.write_line(encode::<Value, _>(id, Err(error)));
+}
+
+/// Removes permission options of unknown kinds: their meaning is unknown, so they are not offered.
+fn leave_out_unknown_options(params: &mut Value) {
+    let Some(options) = params.get_mut("options").and_then(Value::as_array_mut) else { return };
+    let is_known = |option: &Value| schema::PermissionOption::deserialize(option).is_ok();
+    // If all are unknown, the request is refused as malformed.
+    if options.iter().any(is_known) {
+        options.retain(is_known);
+    }
+}
+
+/// What is wrong with a request's parameters, if anything.
+fn wrong_params(method: &str, params: &Value) -> Option<String> {
+    fn check<T: DeserializeOwned>(params: &Value) -> Option<String> {
+        T::deserialize(params).err().map(|error| format!("invalid params: {error}"))
+    }
+    match method {
+        "session/request_permission" => check::<schema::RequestPermissionRequest>(params),
+        "fs/read_text_file" => check::<schema::ReadTextFileRequest>(params),
+        "fs/write_text_file" => check::<schema::WriteTextFileRequest>(params),
+        "terminal/create" => check::<schema::CreateTerminalRequest>(params),
+        "terminal/output" => check::<schema::TerminalOutputRequest>(params),
+        "terminal/wait_for_exit" => check::<schema::WaitForTerminalExitRequest>(params),
+        "terminal/kill" => check::<schema::KillTerminalRequest>(params),
+        "terminal/release" => check::<schema::ReleaseTerminalRequest>(params),
+        _ => check::<schema::CreateElicitationRequest>(params),
+    }
 }

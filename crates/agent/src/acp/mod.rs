@@ -8,11 +8,13 @@
 //! session that is already shown is loaded again, its messages are not emitted twice.
 
 mod calls;
+mod content;
 mod incoming;
 mod moves;
 mod ours;
 mod permission;
 mod questions;
+mod requests;
 mod settings;
 mod updates;
 
@@ -210,7 +212,7 @@ impl Acp {
         let (Some(session), Some(prompt)) = (self.session.clone(), self.waiting.pop_front()) else { return };
         let takes = &self.capabilities.prompt_capabilities;
         let blocks: Vec<ContentBlock> =
-            prompt.content.into_iter().filter_map(|block| ours::block(block, takes)).collect();
+            prompt.content.into_iter().filter_map(|block| content::block(block, takes)).collect();
         self.is_prompted = true;
         self.is_cancelled = false;
         self.stop_by = None;

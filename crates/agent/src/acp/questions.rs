@@ -14,8 +14,8 @@ use tokio::sync::oneshot;
 use super::permission::{self, Offered};
 use crate::ask::Ask;
 use crate::backend::Output;
-use crate::command::ReplyError;
 use crate::event::Event;
+use crate::reply::ReplyError;
 
 /// The supported methods, answered by the user or by Lua.
 const METHODS: [&str; 9] = [

@@ -505,11 +505,11 @@ fn prompt_blocks_have_the_types_that_the_agent_accepts() {
         agent_client_protocol_schema::v1::PromptCapabilities::new().image(image).embedded_context(embedded)
     };
     let as_json = |block: Option<ContentBlock>| serde_json::to_value(block.unwrap()).unwrap();
-    let taken = as_json(ours::block(image.clone(), &takes(true, true)));
+    let taken = as_json(content::block(image.clone(), &takes(true, true)));
     assert_eq!((&taken["mimeType"], &taken["data"]), (&json!("image/png"), &json!("AA==")));
-    assert_eq!(as_json(ours::block(image, &takes(false, false)))["type"], "text");
-    assert_eq!(as_json(ours::block(file.clone(), &takes(true, true)))["resource"]["uri"], "file:///p/a");
-    assert_eq!(as_json(ours::block(file, &takes(false, false)))["text"], "content");
+    assert_eq!(as_json(content::block(image, &takes(false, false)))["type"], "text");
+    assert_eq!(as_json(content::block(file.clone(), &takes(true, true)))["resource"]["uri"], "file:///p/a");
+    assert_eq!(as_json(content::block(file, &takes(false, false)))["text"], "content");
 }
 
 #[test]

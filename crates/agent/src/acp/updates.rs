@@ -3,10 +3,11 @@
 use agent_client_protocol_schema::v1::{ContentBlock, ContentChunk, Plan, ToolCall, ToolCallUpdate};
 use claude_ide_session::{Block, Text, Usage};
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
+
 use serde_json::{Value, json};
 
 use super::calls::Calls;
+use super::content::in_text;
 use super::settings::Settings;
 use crate::backend::Output;
 use crate::event::{Event, SlashCommand, TextKind};
@@ -311,23 +312,4 @@ fn usage(update: &Value) -> Event {
 
 fn typed<T: DeserializeOwned>(value: Value) -> Option<T> {
     serde_json::from_value(value).inspect_err(|error| tracing::debug!(%error, "an update does not match its kind")).ok()
-}
-
-pub(super) fn raw(value: &Value) -> Box<RawValue> {
-    serde_json::value::to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned())
-}
-
-/// Content as text; other kinds as a placeholder.
-pub(super) fn in_text(content: &ContentBlock) -> String {
-    match content {
-        ContentBlock::Text(text) => text.text.clone(),
-        ContentBlock::Image(image) => format!("[image {}]", image.mime_type),
-        ContentBlock::Audio(audio) => format!("[audio {}]", audio.mime_type),
-        ContentBlock::ResourceLink(link) => format!("[{}]({})", link.name, link.uri),
-        ContentBlock::Resource(resource) => match &resource.resource {
-            agent_client_protocol_schema::v1::EmbeddedResourceResource::TextResourceContents(text) => text.text.clone(),
-            _ => "[a file that is no text]".to_owned(),
-        },
-        _ => String::new(),
-    }
 }
