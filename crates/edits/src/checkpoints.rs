@@ -19,27 +19,11 @@ use std::sync::Arc;
 
 use content::{Place as ContentPlace, contents};
 use git::Repository;
-use seen::{Content, Kind, Look, State};
+use seen::{Content, Kind, Look, Met, State};
 
+pub use seen::Name;
 pub use take::{Checkpoints, Limits, NoCheckpoint, Place};
 pub use uncommitted::{NoDiff, Uncommitted, uncommitted};
-
-/// Larger files cannot be undone.
-const MAX_FILE_BYTES: usize = 4 * 1024 * 1024;
-
-/// A file name in git's form, relative to the top of the work tree.
-pub type Name = Vec<u8>;
-
-/// The state of a file that was unknown to git until a checkpoint copied it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Met {
-    /// It has been created since the last checkpoint.
-    Made,
-    /// It has existed unchanged all the time.
-    Unchanged,
-    /// It existed, or was moved there, and has been changed since.
-    Changed,
-}
 
 /// A checkpoint of a work tree. Its copies exist as long as it does.
 #[derive(Debug, Clone)]

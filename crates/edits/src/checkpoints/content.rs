@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use super::MAX_FILE_BYTES;
 use super::git::Repository;
 use super::seen::{Content, Kind, State};
 use super::store::Id;
+
+/// Larger files cannot be undone.
+pub(super) const MAX_FILE_BYTES: usize = 4 * 1024 * 1024;
 
 /// Where the content of a file is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

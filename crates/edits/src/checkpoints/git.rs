@@ -18,9 +18,8 @@ use std::time::Duration;
 
 use claude_ide_system::worktree::MISLEADING;
 
-use super::Name;
 use super::index::{self, Index, Tracked};
-use super::seen::{Seen, path};
+use super::seen::{Name, Seen, path};
 use super::store::{Id, Store};
 
 /// A work tree that takes longer is too large.

@@ -10,7 +10,20 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::store::Id;
-use super::{Met, Name};
+
+/// A file name in git's form, relative to the top of the work tree.
+pub type Name = Vec<u8>;
+
+/// The state of a file that was unknown to git until a checkpoint copied it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Met {
+    /// It has been created since the last checkpoint.
+    Made,
+    /// It has existed unchanged all the time.
+    Unchanged,
+    /// It existed, or was moved there, and has been changed since.
+    Changed,
+}
 
 /// The number of a look, from 1.
 pub(super) type Look = u64;

@@ -14,11 +14,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{Mode, OFlags};
 
+use super::Checkpoint;
+use super::content::MAX_FILE_BYTES;
 use super::git::{NoAnswer, Repository};
 use super::index::Tracked;
-use super::seen::{Base, Content, Folders, Kind, Look, Stamp, State};
+use super::seen::{Base, Content, Folders, Kind, Look, Met, Name, Stamp, State};
 use super::store::Id;
-use super::{Checkpoint, MAX_FILE_BYTES, Met, Name};
 
 /// Limits of the copies.
 #[derive(Debug, Clone)]

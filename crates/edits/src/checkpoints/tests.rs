@@ -4,6 +4,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
+use super::content::MAX_FILE_BYTES;
 use super::*;
 
 struct Desk {
