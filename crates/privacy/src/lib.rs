@@ -2,6 +2,7 @@
 //! them, links included.
 
 mod glob;
+mod rules;
 mod walk;
 
 use std::fs::Metadata;
@@ -9,18 +10,10 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use claude_ide_system::worktree;
-use regex::Regex;
+use rules::{Glob, Rules};
 use walk::Found;
 
-/// A withheld file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Withheld {
-    /// Its path.
-    pub path: PathBuf,
-    /// The position of its glob in the option, from 0.
-    pub glob: usize,
-}
+pub use walk::Withheld;
 
 /// A glob that cannot be read; it withholds nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,22 +22,6 @@ pub struct BadGlob {
     pub glob: usize,
     /// Why, for the user.
     pub why: String,
-}
-
-#[derive(Debug)]
-struct Glob {
-    /// Its position in the option.
-    number: usize,
-    pattern: Regex,
-    /// Whether it is matched with paths, not with file names.
-    is_path: bool,
-}
-
-/// The globs of a configuration, in a workspace.
-#[derive(Debug, Default)]
-struct Rules {
-    globs: Vec<Glob>,
-    folders: Vec<PathBuf>,
 }
 
 /// What is withheld.
@@ -81,6 +58,12 @@ impl Deny {
         by_target.or_else(|| self.denies_link(&real.metadata().ok()?))
     }
 
+    /// The withheld files in the workspace: at most 100, of the folders nearest to its top.
+    #[must_use]
+    pub fn files(&self) -> Arc<Vec<Withheld>> {
+        walk::files(&self.rules, &self.files)
+    }
+
     fn denies_link(&self, file: &Metadata) -> Option<usize> {
         if !file.is_file() || file.nlink() < 2 {
             return None;
@@ -88,43 +71,6 @@ impl Deny {
         let is_it = |other: &Metadata| (other.dev(), other.ino()) == (file.dev(), file.ino());
         let files = self.files();
         files.iter().find(|withheld| withheld.path.metadata().is_ok_and(|other| is_it(&other))).map(|found| found.glob)
-    }
-}
-
-impl Rules {
-    /// The glob that matches a path as it is, in the workspace or in a work tree.
-    fn glob_in_any(&self, path: &Path) -> Option<usize> {
-        let in_worktree = || {
-            let top =
-                if self.globs.iter().any(|glob| glob.is_path) { worktree::linked_top(path)? } else { return None };
-            self.glob_from(path, path.strip_prefix(top).ok()?)
-        };
-        self.glob_of(path).or_else(in_worktree)
-    }
-
-    /// The glob that matches a path as it is.
-    fn glob_of(&self, path: &Path) -> Option<usize> {
-        self.glob_from(path, self.in_workspace(path))
-    }
-
-    fn glob_from(&self, path: &Path, relative: &Path) -> Option<usize> {
-        let whole = path.to_string_lossy();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let relative = relative.to_string_lossy();
-        let matches = |glob: &&Glob| {
-            if glob.is_path {
-                glob.pattern.is_match(&relative) || glob.pattern.is_match(&whole)
-            } else {
-                glob.pattern.is_match(&name)
-            }
-        };
-        self.globs.iter().find(matches).map(|glob| glob.number)
-    }
-
-    /// A path from its innermost workspace folder.
-    fn in_workspace<'a>(&self, path: &'a Path) -> &'a Path {
-        let inside = self.folders.iter().filter_map(|folder| path.strip_prefix(folder).ok());
-        inside.min_by_key(|relative| relative.as_os_str().len()).unwrap_or(path)
     }
 }
 

@@ -6,13 +6,22 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::{Deny, Rules, Withheld};
+use crate::rules::Rules;
 
 const FIND_AGAIN: Duration = Duration::from_secs(5);
 const MAX_ENTRIES: usize = 5000;
 const MAX_DEPTH: usize = 6;
 const MAX_FILES: usize = 100;
 const NO_SOURCES: [&str; 3] = [".git", "node_modules", "target"];
+
+/// A withheld file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Withheld {
+    /// Its path.
+    pub path: PathBuf,
+    /// The position of its glob in the option, from 0.
+    pub glob: usize,
+}
 
 #[derive(Debug)]
 pub(crate) struct Found {
@@ -31,19 +40,16 @@ fn lock(files: &Mutex<Option<Found>>) -> MutexGuard<'_, Option<Found>> {
     files.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Deny {
-    /// The withheld files in the workspace: at most 100, of the folders nearest to its top.
-    #[must_use]
-    pub fn files(&self) -> Arc<Vec<Withheld>> {
-        let mut files = lock(&self.files);
-        let found = files.get_or_insert_with(|| Found::new(self.rules.find()));
-        if !found.is_finding && found.at.elapsed() > FIND_AGAIN {
-            let (rules, files) = (Arc::clone(&self.rules), Arc::clone(&self.files));
-            let find = move || *lock(&files) = Some(Found::new(rules.find()));
-            found.is_finding = std::thread::Builder::new().name("withheld".to_owned()).spawn(find).is_ok();
-        }
-        Arc::clone(&found.files)
+/// What was found last; finds again if that is old.
+pub(crate) fn files(rules: &Arc<Rules>, found: &Arc<Mutex<Option<Found>>>) -> Arc<Vec<Withheld>> {
+    let mut last = lock(found);
+    let last = last.get_or_insert_with(|| Found::new(rules.find()));
+    if !last.is_finding && last.at.elapsed() > FIND_AGAIN {
+        let (rules, found) = (Arc::clone(rules), Arc::clone(found));
+        let find = move || *lock(&found) = Some(Found::new(rules.find()));
+        last.is_finding = std::thread::Builder::new().name("withheld".to_owned()).spawn(find).is_ok();
     }
+    Arc::clone(&last.files)
 }
 
 impl Rules {
