@@ -1,7 +1,9 @@
 //! Answers one request: authentication, routing, response. A request for a socket leaves a plan, which its connection
 //! carries out.
 
-use claude_ide_http::{Headers, Pages, Policy, Refusal};
+use std::sync::{Arc, Mutex};
+
+use claude_ide_http::{Caller, Headers, Pages, Policy, Refusal};
 use claude_ide_session::{ServiceError, chain};
 use hyper::body::Incoming;
 use hyper::http::request::Parts;
@@ -16,8 +18,8 @@ use crate::files;
 use crate::listing;
 use crate::messages;
 use crate::router::{Route, query, route};
-use crate::server::{Site, Visit};
 use crate::sessions::lock;
+use crate::site::Site;
 use crate::socket::Plan;
 use crate::stream::Wish;
 
@@ -30,6 +32,14 @@ const MAX_BODY: usize = 4 * 1024;
 #[derive(Deserialize)]
 struct Login {
     code: String,
+}
+
+/// One connection.
+pub(crate) struct Visit {
+    pub(crate) site: Arc<Site>,
+    pub(crate) caller: Arc<Caller>,
+    /// The socket to open after the upgrade.
+    pub(crate) plan: Mutex<Option<Plan>>,
 }
 
 pub(crate) async fn answer(visit: &Visit, request: Request<Incoming>) -> Answer {

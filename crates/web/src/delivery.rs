@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::broker::QueuedMessage;
 use crate::channel::{Channel, Next, Place};
 use crate::outbox::{End, Stage};
-use crate::server::Site;
+use crate::site::Site;
 
 /// Starts a worker for each session with messages, while this future is awaited.
 pub(crate) async fn run(site: &Arc<Site>, mut wanted: mpsc::Receiver<String>) {

@@ -34,6 +34,7 @@ mod picture;
 mod router;
 mod server;
 mod sessions;
+mod site;
 mod socket;
 mod stream;
 mod topic;

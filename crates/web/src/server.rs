@@ -4,13 +4,13 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use claude_ide_http::{self as http, Body, Caller, Hosts, Secret, Socket};
+use claude_ide_http::{self as http, Body, Hosts, Secret, Socket};
 use claude_ide_session::{Batch, Service};
 use hyper::body::Incoming;
 use hyper::{Request, Response};
 use tokio::sync::{mpsc, watch};
 
-use crate::api;
+use crate::api::{self, Visit};
 use crate::authentication::Authentication;
 use crate::broker::Broker;
 use crate::delivery;
@@ -18,34 +18,15 @@ use crate::display;
 use crate::editor::Report;
 use crate::error::WebError;
 use crate::listing::Changes;
-use crate::options::{Limits, WebOptions};
+use crate::options::WebOptions;
 use crate::sessions::{Sessions, lock};
-use crate::socket::{self, Plan};
+use crate::site::Site;
+use crate::socket;
 
 /// How many ports after the requested one are tried before any free one.
 const MORE_PORTS: u16 = 20;
 /// Time for connections to close.
 const GOODBYE: Duration = Duration::from_millis(250);
-
-/// State shared by all connections.
-pub(crate) struct Site {
-    pub(crate) hosts: Hosts,
-    pub(crate) authentication: Authentication,
-    pub(crate) sessions: Arc<Sessions>,
-    pub(crate) listed: Changes,
-    pub(crate) broker: Broker,
-    pub(crate) limits: Limits,
-    /// The deadline of the shutdown, once it is requested.
-    pub(crate) stop: watch::Sender<Option<Instant>>,
-}
-
-/// One connection.
-pub(crate) struct Visit {
-    pub(crate) site: Arc<Site>,
-    pub(crate) caller: Arc<Caller>,
-    /// The socket to open after the upgrade.
-    pub(crate) plan: Mutex<Option<Plan>>,
-}
 
 impl http::Visit for Visit {
     async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Response<Body> {

@@ -17,7 +17,7 @@ use crate::agents;
 use crate::authentication::Guest;
 use crate::frames::{self, Inward, Outward};
 use crate::participant::Part;
-use crate::server::Site;
+use crate::site::Site;
 use crate::stream::{Order, Over, Stream, Wish};
 
 /// Limit of a client's orders that wait until its socket accepts output.

@@ -20,8 +20,8 @@ use crate::channel::{Channel, Next, Page, Place};
 use crate::frames::{Inward, Outward};
 use crate::options::Limits;
 use crate::participant::{Incoming, Part, Participant};
-use crate::server::Site;
 use crate::sessions::Sessions;
+use crate::site::Site;
 
 /// Longer lines are split into frames of this size, since a socket's buffer must not hold a whole one.
 const FRAME: usize = 256 * 1024;

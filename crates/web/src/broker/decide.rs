@@ -1,17 +1,14 @@
-//! Open requests to the user as published to clients, and their answers.
+//! Clients' answers to open requests to the user.
 
 use std::collections::BTreeMap;
 
 use claude_ide_session::typed;
 use serde_json::json;
 
-use super::{Broker, Requester, State, refusal};
-use crate::editor::{Ask, Decision};
-use crate::frames::{NOT_DECIDED, Outward};
+use super::{Broker, Requester, TOO_MUCH, refusal};
+use crate::editor::Ask;
+use crate::frames::NOT_DECIDED;
 
-/// Limits of published decisions: their number, and the size of one.
-const MAX_DECISIONS: usize = 64;
-const MAX_DECISION: usize = 512 * 1024;
 const GONE: &str = "nothing of that number waits: it may have been answered";
 /// Limit of a refusal's message, in characters.
 const MAX_WORDS: usize = 16 * 1024;
@@ -56,7 +53,7 @@ impl Broker {
             return Err("no question of it is answered".to_owned());
         }
         if !state.bucket.take(self.limits.burst) {
-            return Err(super::TOO_MUCH.to_owned());
+            return Err(TOO_MUCH.to_owned());
         }
         drop(state);
         self.ask(writing, from, (NOT_DECIDED, json!(id)), |key| Ask::Decide {
@@ -67,24 +64,4 @@ impl Broker {
             answers,
         })
     }
-}
-
-pub(super) fn open(state: &mut State, decision: Decision) {
-    let text = text_of(&decision);
-    if state.decisions.len() >= MAX_DECISIONS || text.len() > MAX_DECISION {
-        tracing::warn!(decision = decision.id, "a decision is not published: too many are open, or it is too large");
-        return;
-    }
-    if let Some(topic) = state.topics.get(&decision.session) {
-        topic.tell(text);
-    }
-    state.decisions.insert(decision.id, decision);
-}
-
-fn text_of(Decision { id, choices, about, .. }: &Decision) -> String {
-    Outward::Decision { id: *id, choices, about }.text()
-}
-
-pub(super) fn of_session(decisions: &BTreeMap<u64, Decision>, session: &str) -> Vec<String> {
-    decisions.values().filter(|decision| decision.session == session).map(text_of).collect()
 }

@@ -5,6 +5,7 @@
 //! are limited in number, bytes and time.
 
 mod decide;
+mod decisions;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -21,7 +22,6 @@ use crate::outbox::{End, Message, Stage, TakeBack};
 use crate::sessions::lock;
 use crate::topic::{Note, Subscription, Topic};
 pub(crate) use decide::Answer;
-use decide::{of_session, open};
 
 /// Limit of sessions with a topic.
 const MAX_TOPICS: usize = 256;
@@ -180,7 +180,7 @@ impl Broker {
         let mut state = self.lock();
         let topic = state.topic(session)?;
         let (subscription, mut news) = (topic.listen(), topic.outbox.all_news());
-        news.extend(of_session(&state.decisions, session));
+        news.extend(decisions::of_session(&state.decisions, session));
         Some((subscription, news))
     }
 
@@ -193,7 +193,7 @@ impl Broker {
     pub(crate) fn again(&self, session: &str) -> Vec<String> {
         let state = self.lock();
         let mut news = state.topics.get(session).map(|topic| topic.outbox.all_news_since_long()).unwrap_or_default();
-        news.extend(of_session(&state.decisions, session));
+        news.extend(decisions::of_session(&state.decisions, session));
         news
     }
 
@@ -346,7 +346,10 @@ impl Broker {
                     end(topic, key, End::Dropped(reason.clone()));
                 }
             }
-            Report::Decision(decision) => open(&mut state, decision),
+            Report::Decision(decision) => {
+                let State { topics, decisions, .. } = &mut *state;
+                decisions::open(decisions, topics.get(&decision.session), decision);
+            }
             Report::Closed { id, outcome } => {
                 let Some(decision) = state.decisions.remove(&id) else { return };
                 if let Some(topic) = state.topics.get(&decision.session) {
