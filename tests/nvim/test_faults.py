@@ -1,7 +1,7 @@
 """What can be wrong around Neovim, and what can happen to it and to the programs beside it: no trace, nothing lost.
 
 Elsewhere: readers that are slow and sockets that are half open (`crates/server/tests/wire`, `crates/web/tests`), lock files of others
-(`crates/server/src/lock_file/tests.rs`), a CLI that is killed (`test_diff_client.py`), an agent at each step (`test_chat_ends.py`), a
+(`crates/server/src/discovery/lock_file/tests.rs`), a CLI that is killed (`test_diff_client.py`), an agent at each step (`test_chat_ends.py`), a
 kernel (`test_notebook.py`), a clock that goes back (`crates/session`), a disk that is full in a download (`test_install_download.py`).
 """
 

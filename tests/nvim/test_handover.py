@@ -1,4 +1,4 @@
-"""The next Neovim in a folder: its port, and the clients of the last one that it admits (`crates/server/src/handover.rs`).
+"""The next Neovim in a folder: its port, and the clients of the last one that it admits (`crates/server/src/discovery/handover.rs`).
 
 The client is this process, which outlives each Neovim as a CLI in another terminal does; `tests/e2e/test_real_cli.py`
 has the real one.

@@ -4,10 +4,7 @@
 //! client does not read; close codes 1005 and 1006 are never sent.
 
 use std::{
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
     time::{Duration, Instant},
 };
 
@@ -15,7 +12,7 @@ use claude_ide_http::{Body, Caller, Liveness, Socket, Stop, stopping};
 use hyper::{Request, Response, body::Incoming};
 use tokio::{
     pin,
-    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    sync::OwnedSemaphorePermit,
     task::{AbortHandle, JoinHandle},
     time::{sleep_until, timeout},
 };
@@ -33,16 +30,16 @@ use claude_ide_system::peer;
 
 use crate::{
     client::Client,
-    door::{Access, Knock, Refusal, Routes},
+    door::{Knock, Refusal},
     editor::ClientId,
-    endpoint::{Endpoint, IDE},
-    handover::Known,
+    endpoint::Endpoint,
+    endpoint_name::IDE,
     http,
+    identity::{Access, Known},
     inbox::Inbox,
     liveness::{Verdict, Watch},
-    options::Identity,
     outbox::Outbox,
-    router::Services,
+    shared::Shared,
     writer::Writer,
 };
 
@@ -64,24 +61,10 @@ const CLOSE_SUPERSEDED: u16 = 4001;
 
 type Goodbye = Option<(u16, &'static str)>;
 
-/// State shared by all connections.
-pub(crate) struct Shared {
-    pub(crate) services: Arc<Services>,
-    pub(crate) identity: Identity,
-    pub(crate) routes: Routes,
-    /// The sessions of agents over HTTP.
-    pub(crate) sessions: http::Sessions,
-    /// One permit for each of their connections.
-    pub(crate) http_places: Arc<Semaphore>,
-    /// The deadline of the shutdown, once it is requested.
-    pub(crate) shutdown: watch::Sender<Option<Instant>>,
-    /// Whether the editor exits.
-    pub(crate) is_exiting: AtomicBool,
-}
-
 /// State shared by all requests of a connection.
 pub(crate) struct Visit {
-    pub(crate) shared: Arc<Shared>,
+    shared: Arc<Shared>,
+    requests: http::Requests,
     caller: Arc<Caller>,
     state: Mutex<State>,
 }
@@ -92,16 +75,6 @@ struct State {
     upgrade: Option<Upgrade>,
     /// The connection's permit, for HTTP.
     place: Option<OwnedSemaphorePermit>,
-    /// The session of requests that name none.
-    session: Option<Arc<http::Session>>,
-}
-
-impl Drop for State {
-    fn drop(&mut self) {
-        if let Some(session) = self.session.take().filter(|session| session.name().is_none()) {
-            session.end();
-        }
-    }
 }
 
 /// The purpose of a WebSocket.
@@ -119,7 +92,8 @@ impl claude_ide_http::Visit for Visit {
     }
 
     async fn upgraded(self: Arc<Self>, socket: Socket) {
-        let upgrade = std::mem::take(&mut *self.state()).upgrade.take();
+        let upgrade = std::mem::take(&mut *self.state()).upgrade;
+        self.requests.end();
         match upgrade {
             None => {}
             Some(Upgrade::Unauthorized) => {
@@ -139,21 +113,14 @@ impl claude_ide_http::Visit for Visit {
 }
 
 impl Visit {
-    pub(crate) fn new(shared: Arc<Shared>, caller: Arc<Caller>) -> Self {
-        Self { shared, caller, state: Mutex::default() }
+    pub(crate) fn new(shared: Arc<Shared>, sessions: Arc<http::Sessions>, caller: Arc<Caller>) -> Self {
+        let requests = http::Requests::new(Arc::clone(&shared), sessions);
+        Self { shared, requests, caller, state: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         // A panic cannot leave this state half-changed, so a poisoned lock is fine.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn session(&self) -> Option<Arc<http::Session>> {
-        self.state().session.clone()
-    }
-
-    pub(crate) fn set_session(&self, session: Arc<http::Session>) {
-        self.state().session = Some(session);
     }
 
     async fn serve(&self, request: Request<Incoming>) -> Result<Response<Body>, Refusal> {
@@ -178,7 +145,7 @@ impl Visit {
             Knock::Http(_, None) => Err(Refusal::Unauthorized),
             Knock::Http(endpoint, Some(access)) => {
                 self.enter(&access).await?;
-                Ok(http::answer(self, &endpoint, &access, &head, body).await)
+                Ok(self.requests.answer(&endpoint, &access, &head, body).await)
             }
         }
     }

@@ -8,10 +8,13 @@ use std::{borrow::Cow, net::SocketAddr, sync::Arc};
 
 use claude_ide_http::{self as http, Body, Headers, Hosts, Pages, Policy, Secret, full};
 use claude_ide_protocol::ide::{AUTHORIZATION_HEADER, SUBPROTOCOL};
-use claude_ide_system::peer::Owner;
 use hyper::{Method, Response, StatusCode, Version, header, http::request::Parts};
 
-use crate::{companions::COMPANIONS, endpoint::Endpoint, options::Identity};
+use crate::{
+    discovery::companions::COMPANIONS,
+    endpoint::Endpoint,
+    identity::{Access, Identity},
+};
 
 /// For clients that find the server by its lock file. The file protocol connects to `/`, as the CLI does; the JetBrains protocol to `/mcp`.
 const IDE: Policy =
@@ -19,23 +22,6 @@ const IDE: Policy =
 /// For agents, which get the token from the program that starts them.
 const NVIM: Policy =
     Policy { pages: Pages::None, secrets: &[("authorization", "Bearer ")], subprotocol: Some(SUBPROTOCOL) };
-
-/// A program started by the editor, with its own secret.
-#[derive(Debug)]
-pub(crate) struct Run {
-    /// The editor's name for it.
-    pub(crate) name: Box<str>,
-    /// The process that owns the secret.
-    pub(crate) owner: Owner,
-}
-
-/// The rights of a client with a valid token.
-pub(crate) struct Access {
-    /// The run to which its token belongs.
-    pub(crate) run: Option<Arc<Run>>,
-    /// The program to which its token belongs.
-    pub(crate) program: Option<&'static str>,
-}
 
 /// A route to an endpoint.
 pub(crate) struct Route {

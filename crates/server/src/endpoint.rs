@@ -12,17 +12,11 @@ use claude_ide_protocol::mcp::{ListCapability, ServerCapabilities};
 use tokio::sync::Semaphore;
 
 use crate::{
+    endpoint_name::{COMPANION, IDE, NVIM},
     methods::{METHODS, Method, Methods, OFFERS},
     options::ServerOptions,
     tools::{TOOLS, Tool, Toolbox, companion, nvim},
 };
-
-/// The endpoint of the lock file.
-pub(crate) const IDE: &str = "ide";
-/// The endpoint of CLIs that speak the IDE companion specification.
-pub(crate) const COMPANION: &str = "companion";
-/// The endpoint of agents, also named so in the user's CLI.
-pub(crate) const NVIM: &str = "nvim";
 
 const IDE_INSTRUCTIONS: &str = "This server is the editor that the user works in. Use its tools to show files and proposed \
     changes to the user, and to learn what the user sees: open files, the selection, diagnostics.";
@@ -49,7 +43,7 @@ pub(crate) struct Endpoint {
     /// MCP's `instructions`, for the model.
     pub(crate) instructions: &'static str,
     pub(crate) capabilities: ServerCapabilities,
-    pub(crate) tools: Toolbox,
+    pub(crate) tools: Arc<Toolbox>,
     /// Methods beside MCP.
     pub(crate) methods: Methods,
     pub(crate) limits: Limits,
@@ -110,7 +104,7 @@ impl Endpoint {
                 batch_bytes: MAX_BATCH_BYTES,
             },
         };
-        let (tools, methods) = (Toolbox::new(tools, &options.hidden_tools), Methods::new(methods, options));
+        let (tools, methods) = (Arc::new(Toolbox::new(tools, &options.hidden_tools)), Methods::new(methods, options));
         Self { name, instructions, capabilities, tools, methods, limits, places }
     }
 

@@ -16,8 +16,7 @@ use claude_ide_protocol::mcp::CallToolResult;
 
 use crate::{
     editor::Displayed,
-    methods::Caller,
-    router::{Later, Payload, Routed, WaitsFor, ask},
+    request::{Caller, Later, Payload, Routed, WaitsFor, ask},
     tools::{Question, parse_reply},
 };
 

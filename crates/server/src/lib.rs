@@ -7,31 +7,33 @@
 //! bounded or latest-wins; every wait has a deadline or a user; network input is limited before it is stored.
 #![forbid(unsafe_code)]
 
-mod announce;
 mod client;
-mod companions;
 mod connection;
+mod discovery;
 mod disk;
 mod door;
 mod editor;
 mod endpoint;
+mod endpoint_name;
 mod error;
-mod handover;
 mod hooks;
 mod http;
+mod identity;
 mod inbox;
 mod last_selection;
 mod listing;
 mod liveness;
-mod lock_file;
 mod methods;
 mod notifier;
+mod offered;
 mod options;
 mod outbox;
 mod path_map;
+mod request;
 mod roots;
 mod router;
 mod server;
+mod shared;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod tools;
@@ -41,13 +43,13 @@ mod writer;
 
 pub use claude_ide_http::Secret;
 pub use claude_ide_protocol::SYMBOL_KINDS;
-pub use companions::Places;
 pub use editor::{
     ClientEvent, ClientId, ClientInfo, ClientState, Displayed, Editor, EditorCall, EditorError, EditorReply,
 };
 pub use error::{NotifyError, ServerError};
-pub use methods::Offers;
-pub use options::{Identity, Keepalive, ServerOptions, Workspace, WriteFile};
+pub use identity::Identity;
+pub use offered::Offers;
+pub use options::{Keepalive, Places, ServerOptions, Workspace, WriteFile};
 pub use path_map::PathMap;
 pub use server::{Server, ServerHandle, ServerInfo, ServerStatus};
 pub use tools::nvim::lsp_methods;

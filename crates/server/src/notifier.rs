@@ -22,7 +22,7 @@ use claude_ide_protocol::{
 
 use crate::{
     editor::{ClientId, ClientInfo, ClientState},
-    endpoint::IDE,
+    endpoint_name::IDE,
     error::NotifyError,
     last_selection::Selections,
     outbox::{Offer, Outbox},

@@ -22,19 +22,24 @@ use tokio::{
 };
 
 use crate::{
-    announce::announce,
-    companions,
-    connection::{Shared, Visit},
+    connection::Visit,
+    discovery::{
+        announce::announce,
+        companions,
+        handover::{self, Handover},
+        lock_file::{IdeName, LockFile},
+    },
     door::{Route, Routes},
     editor::{ClientId, ClientInfo, Editor},
-    endpoint::{Endpoint, IDE, NVIM},
+    endpoint::Endpoint,
+    endpoint_name::{IDE, NVIM},
     error::{NotifyError, ServerError},
-    handover::{self, Handover},
     http::Sessions,
-    lock_file::{IdeName, LockFile},
-    methods::Offers,
-    options::{Identity, ServerOptions, Workspace},
-    router::Services,
+    identity::Identity,
+    offered::Offers,
+    options::{ServerOptions, Workspace},
+    request::Services,
+    shared::Shared,
 };
 
 /// Limit of connections within their handshake or close.
@@ -118,7 +123,6 @@ impl Server {
         let shared = Arc::new(Shared {
             routes: routes(&options, &identity),
             identity,
-            sessions: Sessions::default(),
             http_places: Arc::new(Semaphore::new(MAX_HTTP)),
             shutdown: watch::Sender::new(None),
             is_exiting: AtomicBool::new(false),
@@ -143,13 +147,14 @@ impl Server {
             idle: IDLE_TIME,
             stall: STALL_TIME,
         };
-        let visit = |caller| Arc::new(Visit::new(Arc::clone(&shared), caller));
+        let sessions = Arc::new(Sessions::default());
+        let visit = |caller| Arc::new(Visit::new(Arc::clone(&shared), Arc::clone(&sessions), caller));
         let mut shutdown = shared.shutdown.subscribe();
-        let sessions = async {
+        let ended = async {
             let deadline = stopping(&mut shutdown).await;
-            shared.sessions.ended(deadline).await;
+            sessions.ended(deadline).await;
         };
-        tokio::join!(http::serve(listener, limits, shared.shutdown.subscribe(), visit), sessions);
+        tokio::join!(http::serve(listener, limits, shared.shutdown.subscribe(), visit), ended);
         // It ends by itself; a panic is in the log.
         let deadline = shared.shutdown.borrow().unwrap_or_else(Instant::now);
         drop(timeout_at(deadline.into(), announcing).await);

@@ -6,18 +6,8 @@ use serde_json::value::RawValue;
 
 use claude_ide_protocol::{jsonrpc::RequestId, mcp::ListRootsResult};
 
-use super::{Client, Phase};
+use super::{Client, Phase, Question};
 use crate::roots;
-
-/// More than one of each kind.
-pub(super) const MAX_ASKED: usize = 8;
-
-/// The kind of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Question {
-    Ping,
-    Roots,
-}
 
 impl Client {
     /// When [`Self::stop_waiting`] must be called.

@@ -10,28 +10,16 @@ use claude_ide_protocol::{
 };
 use claude_ide_rpc::BatchId;
 
-use super::Client;
+use super::{Client, Phase};
 use crate::{
     editor::{ClientEvent, ClientState},
-    router::{Outcome, Payload, RequestError},
+    request::{Outcome, Payload, RequestError},
     tools::Arguments,
 };
 
 /// How names of runs begin that are CLIs in a terminal (`lua/claude-ide/terminal/init.lua`). These also connect to the
 /// endpoint `ide`: their menus would show each resource and prompt twice.
 const IN_A_TERMINAL: &str = "terminal:";
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
-    /// Nothing was served yet.
-    New,
-    /// `initialize` was answered.
-    Initializing,
-    /// Waiting for the client's folders until this time.
-    AwaitingRoots(Instant),
-    /// Accepts notifications.
-    Ready,
-}
 
 impl Client {
     pub(super) fn initialize(&mut self, params: Option<&RawValue>, batch: Option<BatchId>) -> Outcome {
@@ -56,7 +44,7 @@ impl Client {
         self.changed();
         tracing::info!(client = %self.info.id, name = self.info.name, version = self.info.version, protocol = version.as_str(), "initialize");
         let options = &self.caller.services.options;
-        let mut capabilities = self.caller.endpoint.capabilities;
+        let mut capabilities = self.endpoint.capabilities;
         if self.info.run.as_ref().is_some_and(|run| run.starts_with(IN_A_TERMINAL)) {
             (capabilities.prompts, capabilities.resources) = (None, None);
         }
@@ -64,7 +52,7 @@ impl Client {
             protocol_version: version,
             capabilities,
             server_info: Implementation { name: options.server_name.clone(), version: options.version.clone() },
-            instructions: self.caller.endpoint.instructions,
+            instructions: self.endpoint.instructions,
         };
         let result = serde_json::value::to_raw_value(&result);
         result.map(Payload::Raw).map_err(|error| RequestError::Failed(error.to_string()))

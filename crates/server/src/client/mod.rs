@@ -11,6 +11,7 @@ use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
 };
+use std::time::Instant;
 
 use serde_json::value::RawValue;
 use tokio::sync::Notify;
@@ -23,18 +24,41 @@ use claude_ide_protocol::{
 };
 use claude_ide_rpc::{Asked, BatchId, InFlight, Peer, encode};
 
-use self::{asking::Question, lifecycle::Phase};
 use crate::{
-    door::Access,
     editor::{ClientEvent, ClientId, ClientInfo, ClientState},
     endpoint::Endpoint,
-    methods::Caller,
+    identity::Access,
     outbox::Outbox,
-    router::{Later, Payload, RequestError, Routed, Services, WaitsFor, route},
+    request::{Caller, Later, Payload, RequestError, Routed, Services, WaitsFor},
+    router::route,
 };
+
+/// More than one of each kind.
+const MAX_ASKED: usize = 8;
+
+/// The kind of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Question {
+    Ping,
+    Roots,
+}
+
+/// The stage of the handshake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Nothing was served yet.
+    New,
+    /// `initialize` was answered.
+    Initializing,
+    /// Waiting for the client's folders until this time.
+    AwaitingRoots(Instant),
+    /// Accepts notifications.
+    Ready,
+}
 
 pub(crate) struct Client {
     caller: Caller,
+    endpoint: Arc<Endpoint>,
     outbox: Arc<Outbox>,
     info: ClientInfo,
     /// Why its socket closed, once it has.
@@ -78,11 +102,21 @@ impl Client {
         let send_away = Arc::new(Notify::new());
         services.notifier.join(info.clone(), Arc::clone(&outbox), Arc::clone(&gauge), Arc::clone(&send_away));
         services.editor.event(ClientEvent::Connected(info.clone()));
-        let caller = Caller { services, endpoint, client: id, mapped: info.mapped, root: None, peer, pid: info.pid };
-        let peer =
-            Peer { asked: Asked::new(asking::MAX_ASKED), in_flight: InFlight::new(caller.endpoint.limits.in_flight) };
+        let caller = Caller {
+            services,
+            endpoint: endpoint.name,
+            tools: Arc::clone(&endpoint.tools),
+            message_bytes: endpoint.limits.message_bytes,
+            client: id,
+            mapped: info.mapped,
+            root: None,
+            peer,
+            pid: info.pid,
+        };
+        let peer = Peer { asked: Asked::new(MAX_ASKED), in_flight: InFlight::new(endpoint.limits.in_flight) };
         Self {
             caller,
+            endpoint,
             outbox,
             info,
             left: None,
@@ -145,7 +179,7 @@ impl Client {
         } else if !self.version.or(self.assumed).is_some_and(ProtocolVersion::allows_batches) {
             self.complain(jsonrpc::refuse_batch(text), None);
         } else {
-            match jsonrpc::split_batch(text, self.caller.endpoint.limits.batch) {
+            match jsonrpc::split_batch(text, self.endpoint.limits.batch) {
                 Err(malformed) => self.complain(malformed, None),
                 Ok(messages) => {
                     let batch = self.peer.in_flight.begin_batch();
@@ -243,7 +277,9 @@ impl Client {
         let routed = match self.peer.in_flight.is_free(&id) {
             Err(taken) => Routed::Now(Err(taken.into())),
             Ok(()) if method == "initialize" => Routed::Now(self.initialize(params, batch)),
-            Ok(()) => route(&self.caller, method, params, || self.peer.in_flight.has_room(bytes)),
+            Ok(()) => {
+                route(&self.caller, &self.endpoint.methods, method, params, || self.peer.in_flight.has_room(bytes))
+            }
         };
         let served = !matches!(routed, Routed::Now(Err(_)));
         match routed {
@@ -299,6 +335,6 @@ impl Drop for Client {
         self.caller.services.notifier.leave(self.info.id);
         let reason = self.left.take().unwrap_or_else(|| "its connection failed".to_owned());
         self.caller.services.editor.event(ClientEvent::Disconnected { client: self.info.clone(), reason });
-        self.peer.in_flight = InFlight::new(self.caller.endpoint.limits.in_flight);
+        self.peer.in_flight = InFlight::new(self.endpoint.limits.in_flight);
     }
 }

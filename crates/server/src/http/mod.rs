@@ -10,20 +10,22 @@ mod session;
 mod sessions;
 mod stream;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use claude_ide_http::{Body, Headers, empty, full};
 use claude_ide_protocol::{mcp::ProtocolVersion, without_lone_surrogates};
 use hyper::{Method, Response, StatusCode, body::Incoming, header, http::request::Parts};
 use tokio::time::sleep;
 
-use self::{session::Asked, stream::EventId};
-pub(crate) use self::{session::Session, sessions::Sessions};
-use crate::{
-    connection::Visit,
-    door::{Access, Refusal},
-    endpoint::Endpoint,
+pub(crate) use self::sessions::Sessions;
+use self::{
+    session::{Asked, Session},
+    stream::EventId,
 };
+use crate::{door::Refusal, endpoint::Endpoint, identity::Access, shared::Shared};
 
 /// Time for a message to arrive after its header.
 const BODY_TIME: Duration = Duration::from_secs(30);
@@ -34,28 +36,61 @@ const EARLY: Duration = Duration::from_secs(1);
 const SESSION: &str = "mcp-session-id";
 const PROTOCOL_VERSION: &str = "mcp-protocol-version";
 
-/// Serves one request with a valid token.
-pub(crate) async fn answer(
-    visit: &Visit,
-    endpoint: &Arc<Endpoint>,
-    access: &Access,
-    head: &Parts,
-    body: Incoming,
-) -> Response<Body> {
-    let request = Request { visit, endpoint, access, headers: Headers(&head.headers) };
-    let answer = match head.method {
-        Method::POST => request.post(body).await,
-        Method::GET => request.listen().await,
-        _ => request.end(),
-    };
-    answer.unwrap_or_else(|refusal| {
-        tracing::info!(reason = %refusal.reason(), "request refused");
-        refusal.response()
-    })
+/// The requests of one connection.
+pub(crate) struct Requests {
+    shared: Arc<Shared>,
+    sessions: Arc<Sessions>,
+    /// The session of those that name none.
+    own: Mutex<Option<Arc<Session>>>,
+}
+
+impl Requests {
+    pub(crate) fn new(shared: Arc<Shared>, sessions: Arc<Sessions>) -> Self {
+        Self { shared, sessions, own: Mutex::default() }
+    }
+
+    fn own(&self) -> MutexGuard<'_, Option<Arc<Session>>> {
+        // A panic cannot leave this state half-changed, so a poisoned lock is fine.
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Serves one request with a valid token.
+    pub(crate) async fn answer(
+        &self,
+        endpoint: &Arc<Endpoint>,
+        access: &Access,
+        head: &Parts,
+        body: Incoming,
+    ) -> Response<Body> {
+        let request = Request { connection: self, endpoint, access, headers: Headers(&head.headers) };
+        let answer = match head.method {
+            Method::POST => request.post(body).await,
+            Method::GET => request.listen().await,
+            _ => request.end(),
+        };
+        answer.unwrap_or_else(|refusal| {
+            tracing::info!(reason = %refusal.reason(), "request refused");
+            refusal.response()
+        })
+    }
+
+    /// The connection speaks no HTTP any more: the session of requests that name none ends, as no other connection can
+    /// find it.
+    pub(crate) fn end(&self) {
+        if let Some(session) = self.own().take().filter(|session| session.name().is_none()) {
+            session.end();
+        }
+    }
+}
+
+impl Drop for Requests {
+    fn drop(&mut self) {
+        self.end();
+    }
 }
 
 struct Request<'r> {
-    visit: &'r Visit,
+    connection: &'r Requests,
     endpoint: &'r Arc<Endpoint>,
     access: &'r Access,
     headers: Headers<'r>,
@@ -128,7 +163,7 @@ impl Request<'_> {
 
     fn end(&self) -> Result<Response<Body>, Refusal> {
         let name = self.name().ok_or(Refusal::NoSession)?;
-        let session = self.visit.shared.sessions.find(name).filter(|session| session.is_of(self.endpoint, self.access));
+        let session = self.connection.sessions.find(name).filter(|session| session.is_of(self.endpoint, self.access));
         session.ok_or(Refusal::UnknownSession)?.end();
         let mut response = Response::new(empty());
         *response.status_mut() = StatusCode::NO_CONTENT;
@@ -161,20 +196,20 @@ impl Request<'_> {
     /// The session named by the request, else that of its connection. An unknown name starts a session: its client knew
     /// this server before a restart, and few clients start again when told that it is gone.
     async fn session(&self, initializes: bool) -> Result<Arc<Session>, Refusal> {
-        let sessions = &self.visit.shared.sessions;
+        let sessions = &self.connection.sessions;
         if let Some(name) = self.name() {
             return match sessions.find(name) {
                 Some(session) if session.is_of(self.endpoint, self.access) => Ok(session),
                 Some(_) => Err(Refusal::UnknownSession),
-                None => sessions.begin(&self.visit.shared, self.endpoint, self.access, Some(name.into())).await,
+                None => sessions.begin(&self.connection.shared, self.endpoint, self.access, Some(name.into())).await,
             };
         }
-        let present = self.visit.session().filter(|session| session.is_of(self.endpoint, self.access));
+        let present = self.connection.own().clone().filter(|session| session.is_of(self.endpoint, self.access));
         if let Some(session) = present.filter(|session| !(initializes && session.name().is_some())) {
             return Ok(session);
         }
-        let session = sessions.begin(&self.visit.shared, self.endpoint, self.access, None).await?;
-        self.visit.set_session(Arc::clone(&session));
+        let session = sessions.begin(&self.connection.shared, self.endpoint, self.access, None).await?;
+        *self.connection.own() = Some(Arc::clone(&session));
         Ok(session)
     }
 }

@@ -30,12 +30,12 @@ use claude_ide_protocol::{
 use super::stream::{EventId, Stream, UNASKED};
 use crate::{
     client::Client,
-    connection::Shared,
-    door::{Access, Run},
     editor::ClientId,
     endpoint::Endpoint,
+    identity::{Access, Run},
     notifier::PROGRESS,
     outbox::Outbox,
+    shared::Shared,
 };
 
 /// The subjects of all notifications.
@@ -64,6 +64,15 @@ pub(crate) struct Session {
     present: Mutex<(usize, Instant)>,
     listeners: AtomicUsize,
     end: Notify,
+}
+
+/// Where sessions are found by their names.
+pub(super) trait Names: Send + Sync + 'static {
+    /// Gives a session a random name, unless it has one.
+    fn name(&self, session: &Arc<Session>);
+
+    /// Removes an ended session.
+    fn forget(&self, session: &Arc<Session>);
 }
 
 enum Input {
@@ -151,12 +160,13 @@ impl Drop for Presence {
 
 impl Session {
     /// A session, and the future that serves it until it ends.
-    pub(super) fn new(
+    pub(super) fn new<N: Names>(
         shared: &Arc<Shared>,
+        names: Arc<N>,
         endpoint: &Arc<Endpoint>,
         access: &Access,
         name: Option<Box<str>>,
-    ) -> (Arc<Self>, impl Future<Output = ()> + Send + use<>) {
+    ) -> (Arc<Self>, impl Future<Output = ()> + Send + use<N>) {
         let number = shared.identity.next_client();
         let beat = shared.services.options.keepalive.interval;
         let (inbox, inputs) = mpsc::channel(MAX_WAITING);
@@ -179,8 +189,14 @@ impl Session {
         let mut client = Client::new(services, Arc::clone(endpoint), number, access, Arc::clone(&outbox), None);
         client.cannot_be_asked();
         tracing::info!(client = %number, "connected by HTTP");
-        let server =
-            Server { shared: Arc::clone(shared), session: Arc::clone(&session), client, outbox, open: Vec::new() };
+        let server = Server {
+            shared: Arc::clone(shared),
+            names,
+            session: Arc::clone(&session),
+            client,
+            outbox,
+            open: Vec::new(),
+        };
         (session, server.run(inputs))
     }
 
@@ -277,8 +293,9 @@ impl Session {
 }
 
 /// Serves a session.
-struct Server {
+struct Server<N> {
     shared: Arc<Shared>,
+    names: Arc<N>,
     session: Arc<Session>,
     client: Client,
     outbox: Arc<Outbox>,
@@ -293,13 +310,13 @@ struct Open {
     progress: Vec<String>,
 }
 
-impl Server {
+impl<N: Names> Server<N> {
     async fn run(mut self, mut inputs: mpsc::Receiver<Input>) {
         let reason = self.serve(&mut inputs).await;
         drop(inputs);
-        let Self { shared, session, client, open, .. } = self;
+        let Self { names, session, client, open, .. } = self;
         tracing::info!(client = %client.id(), reason, "disconnected");
-        shared.sessions.forget(&session);
+        names.forget(&session);
         client.disconnect(reason.to_owned());
         for Open { stream, .. } in open {
             stream.end();
@@ -350,7 +367,7 @@ impl Server {
         self.client.assume(version.unwrap_or(ProtocolVersion::V2025_03_26));
         self.client.receive(&text);
         if self.client.speaks_mcp() {
-            self.shared.sessions.name(&self.session);
+            self.names.name(&self.session);
         }
         for answer in self.outbox.take_answers() {
             stream.answer(answer);

@@ -16,12 +16,8 @@ use tokio::{
     time::{timeout, timeout_at},
 };
 
-use super::session::Session;
-use crate::{
-    connection::Shared,
-    door::{Access, Refusal},
-    endpoint::Endpoint,
-};
+use super::session::{Names, Session};
+use crate::{door::Refusal, endpoint::Endpoint, identity::Access, shared::Shared};
 
 const NAME_BYTES: usize = 18;
 /// A longer name is not one of ours and is not stored.
@@ -56,14 +52,14 @@ impl Sessions {
     /// # Errors
     /// [`Refusal::TooManyClients`].
     pub(super) async fn begin(
-        &self,
+        self: &Arc<Self>,
         shared: &Arc<Shared>,
         endpoint: &Arc<Endpoint>,
         access: &Access,
         name: Option<Box<str>>,
     ) -> Result<Arc<Session>, Refusal> {
         let place = self.place(endpoint).await.ok_or(Refusal::TooManyClients)?;
-        let (session, server) = Session::new(shared, endpoint, access, name.clone());
+        let (session, server) = Session::new(shared, Arc::clone(self), endpoint, access, name.clone());
         if let Some(name) = name {
             lock(&self.named).insert(name, Arc::clone(&session));
         }
@@ -86,8 +82,18 @@ impl Sessions {
         timeout(ROOM_TIME, Arc::clone(&endpoint.places).acquire_owned()).await.ok()?.ok()
     }
 
-    /// Gives a session a random name, unless it has one.
-    pub(super) fn name(&self, session: &Arc<Session>) {
+    /// Waits until all sessions have ended, which they do when the server stops. At the deadline the rest is aborted.
+    pub(crate) async fn ended(&self, deadline: Instant) {
+        let mut tasks = std::mem::take(&mut *lock(&self.tasks));
+        let rest = async { while tasks.join_next().await.is_some() {} };
+        if timeout_at(deadline.into(), rest).await.is_err() {
+            tracing::warn!("some sessions did not end in time");
+        }
+    }
+}
+
+impl Names for Sessions {
+    fn name(&self, session: &Arc<Session>) {
         if session.name().is_none()
             && let Ok(name) = Secret::random::<NAME_BYTES>()
         {
@@ -98,22 +104,12 @@ impl Sessions {
         }
     }
 
-    /// Removes an ended session.
-    pub(super) fn forget(&self, session: &Arc<Session>) {
+    fn forget(&self, session: &Arc<Session>) {
         let mut named = lock(&self.named);
         if let Some(name) = session.name()
             && named.get(name).is_some_and(|known| Arc::ptr_eq(known, session))
         {
             named.remove(name);
-        }
-    }
-
-    /// Waits until all sessions have ended, which they do when the server stops. At the deadline the rest is aborted.
-    pub(crate) async fn ended(&self, deadline: Instant) {
-        let mut tasks = std::mem::take(&mut *lock(&self.tasks));
-        let rest = async { while tasks.join_next().await.is_some() {} };
-        if timeout_at(deadline.into(), rest).await.is_err() {
-            tracing::warn!("some sessions did not end in time");
         }
     }
 }

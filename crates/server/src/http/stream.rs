@@ -17,8 +17,6 @@ use http_body_util::{BodyExt as _, StreamBody};
 use hyper::{Response, body::Frame, header};
 use tokio::{sync::watch, time::timeout};
 
-use super::session::Presence;
-
 /// Limit of waiting events; progress and list changes are dropped, oldest first.
 const MAX_EVENTS: usize = 64;
 /// The number of the stream for listening clients.
@@ -169,13 +167,13 @@ impl Stream {
 
     /// A response that streams the events after `after`, including future ones. `prime` begins it with an empty event
     /// that has an id, so that the client can resume from the first moment on; older clients cannot handle it.
-    pub(super) fn events(self: &Arc<Self>, presence: Presence, after: u64, prime: bool) -> Response<Body> {
-        struct Reading {
+    pub(super) fn events(self: &Arc<Self>, presence: impl Send + 'static, after: u64, prime: bool) -> Response<Body> {
+        struct Reading<P> {
             stream: Arc<Stream>,
             reader: u64,
             after: u64,
             prime: bool,
-            _presence: Presence,
+            _presence: P,
         }
         let reader = {
             let mut log = self.log();

@@ -1,22 +1,15 @@
 //! Resources and prompts of the editor, which a user names in the client: `@ide:…`, `/ide:…`. MCP, "Resources" and "Prompts".
-//!
-//! The editor reports the lists when they change (`lua/claude-ide/tools/offers.lua`), so a client gets them also while it is busy.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-use serde_json::{
-    Map, Value, json,
-    value::{RawValue, to_raw_value},
-};
+use serde::Deserialize;
+use serde_json::{Map, Value, json, value::RawValue};
 use tokio::sync::watch;
 
-use claude_ide_protocol::mcp::{Prompt, Resource};
-
-use super::{Caller, Method, always, later, understood};
+use super::method::{Method, always, later, understood};
 use crate::{
-    endpoint::NVIM,
-    router::{Payload, RequestError, Routed, WaitsFor},
+    endpoint_name::NVIM,
+    request::{Caller, Payload, RequestError, Routed, WaitsFor},
     tools::Arguments,
 };
 
@@ -28,57 +21,6 @@ pub(crate) const OFFERS: [Method; 5] = [
     Method { name: "resources/templates/list", allowed: always, serve: list_templates },
     Method { name: "resources/read", allowed: |options| options.offers, serve: read_resource },
 ];
-
-/// The lists' names on the wire.
-const RESOURCES: &str = "resources";
-const PROMPTS: &str = "prompts";
-
-/// Both lists, from the editor.
-#[derive(Debug, Default, Deserialize)]
-pub struct Offers {
-    /// The resources that clients may read.
-    #[serde(default)]
-    pub resources: Vec<Resource>,
-    /// The prompts that they may get.
-    #[serde(default)]
-    pub prompts: Vec<Prompt>,
-}
-
-/// Both lists, as clients get them.
-pub(crate) struct Offered {
-    resources: watch::Sender<Arc<RawValue>>,
-    prompts: watch::Sender<Arc<RawValue>>,
-}
-
-impl Default for Offered {
-    fn default() -> Self {
-        let nothing = |name| watch::Sender::new(result(name, &[(); 0]));
-        Self { resources: nothing(RESOURCES), prompts: nothing(PROMPTS) }
-    }
-}
-
-impl Offered {
-    /// Replaces the lists; returns the names of those that changed.
-    pub(crate) fn set(&self, Offers { resources, prompts }: &Offers) -> Vec<&'static str> {
-        let changed = [
-            (RESOURCES, replace(&self.resources, result(RESOURCES, resources))),
-            (PROMPTS, replace(&self.prompts, result(PROMPTS, prompts))),
-        ];
-        changed.into_iter().filter_map(|(name, changed)| changed.then_some(name)).collect()
-    }
-}
-
-fn result(name: &str, list: &[impl Serialize]) -> Arc<RawValue> {
-    to_raw_value(&BTreeMap::from([(name, list)])).unwrap_or_default().into()
-}
-
-fn replace(list: &watch::Sender<Arc<RawValue>>, new: Arc<RawValue>) -> bool {
-    list.send_if_modified(|now| {
-        let changed = now.get() != new.get();
-        *now = new;
-        changed
-    })
-}
 
 fn now(list: &watch::Sender<Arc<RawValue>>) -> Result<Routed, RequestError> {
     Ok(Routed::Now(Ok(Payload::Shared(Arc::clone(&list.borrow())))))
@@ -114,7 +56,7 @@ fn get_prompt(caller: Caller, mut args: Arguments) -> Result<Routed, RequestErro
 
 /// None at the endpoint of the CLI: its menu shows them as `@ide:buffer://`, which names nothing (2.1.329).
 fn list_templates(caller: Caller, _: Arguments) -> Result<Routed, RequestError> {
-    let templates = match caller.endpoint.name {
+    let templates = match caller.endpoint {
         NVIM => json!([
             {
                 "uriTemplate": "buffer://{+path}",

@@ -6,11 +6,11 @@
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
-use super::{Caller, failed, path_argument, understood};
+use super::method::{failed, path_argument, understood};
 use crate::{
     disk::{self, DiskError},
     options::WriteFile,
-    router::{Later, Outcome, Payload, RequestError, Routed, WaitsFor},
+    request::{Caller, Later, Outcome, Payload, RequestError, Routed, WaitsFor},
     tools::Arguments,
     workspace::Place,
 };
@@ -23,7 +23,7 @@ pub(super) fn write_file(caller: Caller, mut args: Arguments) -> Result<Routed, 
     let path = args.path("path")?;
     let content = args.string("content")?;
     let reviewed = caller.services.options.write_file == WriteFile::Review;
-    if reviewed && caller.endpoint.tools.find(REVIEW_TOOL).is_none() {
+    if reviewed && caller.tools.find(REVIEW_TOOL).is_none() {
         return Err(RequestError::Failed(format!("failed to {DOING}: diffs are switched off in the editor")));
     }
     let work: Later = Box::new(move || {
@@ -55,7 +55,7 @@ struct Decision<'a> {
 }
 
 async fn review(caller: &Caller, place: Place, content: String) -> Outcome {
-    let (limit, looked_at) = (caller.endpoint.limits.message_bytes, place.clone());
+    let (limit, looked_at) = (caller.message_bytes, place.clone());
     let seen = caller.on_disk(move || disk::before_write(&looked_at, limit)).await?;
     let seen = seen.map_err(|error| failed(DOING, &error))?;
     if seen.as_deref() == Some(content.as_bytes()) {

@@ -1,6 +1,6 @@
 //! Tool arguments as data: the schema for clients and the validation are derived from it.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{Arguments, Context, InvalidArgument};
 
@@ -153,7 +153,7 @@ pub(crate) fn schema(fields: &[Field]) -> Value {
     let properties: Map<_, _> = fields.iter().map(|field| (field.name.to_owned(), field.schema())).collect();
     let required: Vec<_> =
         fields.iter().filter(|field| matches!(field.need, Need::Required)).map(|field| field.name).collect();
-    super::schema(properties.into(), &required)
+    object_schema(properties.into(), &required)
 }
 
 /// The arguments of the editor's call; in the order of the fields, so that the first bad one is named.
@@ -167,4 +167,13 @@ pub(crate) fn check(
         field.check(&mut args, context, &mut asked)?;
     }
     Ok(asked)
+}
+
+/// A tool's schema: its properties, and the names of required ones.
+pub(super) fn object_schema(properties: Value, required: &[&str]) -> Value {
+    let mut schema = json!({ "type": "object", "properties": properties });
+    if let (Value::Object(schema), false) = (&mut schema, required.is_empty()) {
+        schema.insert("required".to_owned(), required.into());
+    }
+    schema
 }

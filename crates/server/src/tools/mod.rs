@@ -8,6 +8,7 @@
 mod arguments;
 pub(crate) mod blocks;
 pub(crate) mod companion;
+mod context;
 mod fields;
 mod hints;
 mod ide;
@@ -15,171 +16,29 @@ pub(crate) mod nvim;
 mod open_diff;
 mod open_file;
 mod reply;
+mod tool;
 mod toolbox;
 
-use std::path::Path;
-
-use serde_json::{Map, Value, json, value::RawValue};
-
-use claude_ide_protocol::mcp::CallToolResult;
-
 pub(crate) use arguments::{Arguments, InvalidArgument};
+pub(crate) use context::Context;
 pub(crate) use fields::{Field, Kind};
 pub(crate) use hints::{Hints, Listed, Touches};
 pub(crate) use ide::TOOLS;
 pub(crate) use reply::{UnexpectedReply, parse as parse_reply};
+pub(crate) use tool::{Question, Takes, Tool, Work, verbatim};
 pub(crate) use toolbox::Toolbox;
-
-use crate::{last_selection::Selections, options::Workspace};
-
-pub(crate) struct Tool {
-    /// Its name.
-    pub(crate) name: &'static str,
-    /// For a model: its purpose, when to use it, its answer.
-    pub(crate) description: &'static str,
-    /// Further properties.
-    pub(crate) hints: Hints,
-    /// How it is served.
-    pub(crate) work: Work,
-}
-
-/// How a tool is served.
-pub(crate) enum Work {
-    /// From the server's state, ignoring arguments.
-    Answer(fn(&Context<'_>) -> CallToolResult),
-    /// By the editor: the call's name, and its arguments.
-    Ask(&'static str, Takes),
-    /// By the editor after the user's answer, which may take forever; nothing waits behind it.
-    AskUser(&'static str, Takes),
-}
-
-/// A tool's arguments, and the conversion of the editor's reply.
-pub(crate) enum Takes {
-    /// The editor is called with these arguments.
-    Fields(&'static [Field], fn(Box<RawValue>) -> Result<CallToolResult, UnexpectedReply>),
-    /// With its own schema and validation.
-    Own(fn() -> Value, fn(Arguments, &Context<'_>) -> Result<Question, InvalidArgument>),
-}
-
-impl Takes {
-    /// The editor's call for a client's arguments.
-    pub(crate) fn question(&self, args: Arguments, context: &Context<'_>) -> Result<Question, InvalidArgument> {
-        match *self {
-            Self::Fields(fields, shape) => {
-                Ok(Question { args: fields::check(fields, args, context)?, shape: Box::new(shape) })
-            }
-            Self::Own(_, prepare) => prepare(args, context),
-        }
-    }
-}
-
-impl Tool {
-    /// The JSON Schema of the arguments.
-    pub(crate) fn schema(&self) -> Value {
-        match self.work {
-            Work::Answer(_) => fields::schema(&[]),
-            Work::Ask(_, Takes::Fields(fields, _)) | Work::AskUser(_, Takes::Fields(fields, _)) => {
-                fields::schema(fields)
-            }
-            Work::Ask(_, Takes::Own(schema, _)) | Work::AskUser(_, Takes::Own(schema, _)) => schema(),
-        }
-    }
-}
-
-/// A call of the editor.
-pub(crate) struct Question {
-    /// Its arguments, complete.
-    pub(crate) args: Map<String, Value>,
-    /// Converts the reply to the tool's answer.
-    pub(crate) shape: Shape,
-}
-
-/// Converts the editor's reply to a tool's answer.
-pub(crate) type Shape = Box<dyn FnOnce(Box<RawValue>) -> Result<CallToolResult, UnexpectedReply> + Send>;
-
-impl Question {
-    pub(crate) fn new<const N: usize>(
-        args: [(&str, Value); N],
-        shape: impl FnOnce(Box<RawValue>) -> Result<CallToolResult, UnexpectedReply> + Send + 'static,
-    ) -> Self {
-        let mut fields = Map::new();
-        for (name, value) in args {
-            fields.insert(name.to_owned(), value);
-        }
-        Self { args: fields, shape: Box::new(shape) }
-    }
-}
-
-/// The server's own state.
-pub(crate) struct Context<'a> {
-    pub(crate) workspace: &'a Workspace,
-    pub(crate) selections: &'a Selections,
-    /// See [`crate::ClientInfo::mapped`].
-    pub(crate) mapped: bool,
-    /// The client's first folder.
-    pub(crate) root: Option<&'a Path>,
-}
-
-impl Context<'_> {
-    /// Makes a client's path or `file://` URI absolute; a relative path is below the client's workspace
-    /// folder.
-    pub(crate) fn absolute(&self, path: String) -> String {
-        if let Some(named) = crate::roots::path(&path) {
-            return named.to_string_lossy().into_owned();
-        }
-        if Path::new(&path).is_absolute() {
-            return path;
-        }
-        match self.workspace.folder_of(self.root) {
-            Some(folder) => folder.join(path).to_string_lossy().into_owned(),
-            None => path,
-        }
-    }
-
-    /// Like [`Self::absolute`], and the line of `path:line` or `path:line:column` if no file has that name.
-    pub(crate) fn place(&self, path: String) -> (String, Option<u32>) {
-        let whole = self.absolute(path);
-        match split_line(&whole) {
-            Some((file, line)) if !Path::new(&whole).exists() && Path::new(file).exists() => {
-                (file.to_owned(), Some(line))
-            }
-            Some(_) | None => (whole, None),
-        }
-    }
-}
-
-fn split_line(text: &str) -> Option<(&str, u32)> {
-    let numbered = |text: &'_ str| -> Option<(usize, u32)> {
-        let (before, number) = text.rsplit_once(':')?;
-        Some((before.len(), number.parse().ok().filter(|&line| line > 0)?))
-    };
-    let (end, last) = numbered(text)?;
-    let before = text.get(..end)?;
-    match numbered(before) {
-        Some((end, line)) => Some((before.get(..end)?, line)),
-        None => Some((before, last)),
-    }
-}
-
-/// A tool's schema: its properties, and the names of required ones.
-fn schema(properties: Value, required: &[&str]) -> Value {
-    let mut schema = json!({ "type": "object", "properties": properties });
-    if let (Value::Object(schema), false) = (&mut schema, required.is_empty()) {
-        schema.insert("required".to_owned(), required.into());
-    }
-    schema
-}
-
-/// The editor's reply verbatim: JSON, as text.
-fn verbatim(reply: Box<RawValue>) -> Result<CallToolResult, UnexpectedReply> {
-    Ok(CallToolResult::text(String::from(Box::<str>::from(reply))))
-}
 
 #[cfg(test)]
 pub(crate) mod testing {
     //! Runs one tool without a server.
 
+    use std::path::Path;
+
+    use claude_ide_protocol::mcp::CallToolResult;
+    use serde_json::{Value, value::RawValue};
+
     use super::*;
+    use crate::{last_selection::Selections, options::Workspace};
 
     /// Validates `args` like the tool and returns its call of the editor.
     pub(crate) fn ask(tool: &Tool, args: &Value) -> Result<Question, String> {

@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 
 use claude_ide_protocol::mcp::CallToolResult;
 
-use super::{Arguments, Context, Hints, InvalidArgument, Question, Takes, Tool, Work, parse_reply, schema};
+use super::{
+    Arguments, Context, Hints, InvalidArgument, Question, Takes, Tool, Work, fields::object_schema, parse_reply,
+};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "openFile",
@@ -18,7 +20,7 @@ pub(crate) const TOOL: Tool = Tool {
 };
 
 fn own_schema() -> Value {
-    schema(
+    object_schema(
         json!({
             "filePath": { "type": "string", "description": "Path of the file, absolute or relative to the workspace" },
             "preview": { "type": "boolean", "default": false, "description": "Open as a preview that the next opened file may replace" },

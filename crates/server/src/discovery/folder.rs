@@ -65,7 +65,7 @@ fn is_dead(path: &Path, contents: &LockFileContents) -> bool {
 }
 
 /// Whether it is recent enough to be of a live process that cannot be seen.
-pub(crate) fn is_recent(path: &Path) -> bool {
+pub(super) fn is_recent(path: &Path) -> bool {
     let written = fs::metadata(path).and_then(|metadata| metadata.modified());
     written.is_ok_and(|written| written.elapsed().unwrap_or_default() < FOREIGN_TIME)
 }
@@ -80,11 +80,11 @@ fn refuses(port: u16) -> bool {
 }
 
 /// The contents of a discovery file; `None` if it has none.
-pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
+pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&read_regular(path, MAX_BYTES).ok()?).ok()
 }
 
-pub(crate) fn remove(path: &Path) {
+pub(super) fn remove(path: &Path) {
     if let Err(error) = fs::remove_file(path)
         && error.kind() != io::ErrorKind::NotFound
     {
@@ -92,7 +92,7 @@ pub(crate) fn remove(path: &Path) {
     }
 }
 
-pub(crate) fn private_dir(dir: &Path) -> io::Result<()> {
+pub(super) fn private_dir(dir: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     let mode = fs::metadata(dir)?.permissions().mode();
     // The CLI creates the folder too, readable to others. If we may not change that, the folder is still usable.
@@ -113,7 +113,7 @@ fn writer_of_temporary(path: &Path) -> Option<u32> {
 }
 
 /// Replaces a discovery file, which only the user can read.
-pub(crate) fn write(path: &Path, contents: &impl Serialize) -> io::Result<()> {
+pub(super) fn write(path: &Path, contents: &impl Serialize) -> io::Result<()> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(format!(".{}.{TEMPORARY}", std::process::id()));
     let temporary = PathBuf::from(temporary);

@@ -15,10 +15,8 @@ use claude_ide_http::Secret;
 use claude_ide_protocol::companion::{DiscoveryFile, IdeInfo};
 use claude_ide_system::process::exists;
 
-use crate::{
-    lock_file::{self, private_dir, remove, write},
-    options::Workspace,
-};
+use super::folder::{self, private_dir, remove, write};
+use crate::options::{Places, Workspace};
 
 /// A program that speaks it.
 pub(crate) struct Companion {
@@ -43,25 +41,6 @@ pub(crate) const COMPANIONS: [Companion; 2] = [
         file: |_, port| format!("{port}.lock"),
     },
 ];
-
-/// The folders below which companions look for discovery files.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Places {
-    /// Node's `os.tmpdir()`.
-    pub temporary: PathBuf,
-    /// The user's home folder.
-    pub home: PathBuf,
-}
-
-impl Places {
-    /// Those of the user.
-    #[must_use]
-    pub fn of_the_user() -> Self {
-        let named = |names: &[&str]| names.iter().filter_map(env::var_os).find(|value| !value.is_empty());
-        let folder = |names, other: &str| named(names).map_or_else(|| other.into(), PathBuf::from);
-        Self { temporary: folder(&["TMPDIR", "TMP", "TEMP"], "/tmp"), home: folder(&["HOME"], "/") }
-    }
-}
 
 /// The discovery files of one server; removed on drop.
 #[derive(Debug, Default)]
@@ -173,7 +152,7 @@ fn clean_stale(dir: &Path, server: &str) {
 
 /// A link could lead to a file that is not a discovery file.
 fn read(path: &Path) -> Option<DiscoveryFile> {
-    fs::symlink_metadata(path).ok()?.is_file().then(|| lock_file::read(path))?
+    fs::symlink_metadata(path).ok()?.is_file().then(|| folder::read(path))?
 }
 
 #[cfg(test)]

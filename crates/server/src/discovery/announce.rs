@@ -17,7 +17,8 @@ use tokio::{
     time::sleep,
 };
 
-use crate::{handover::Handover, lock_file::LockFile, options::Workspace};
+use super::{handover::Handover, lock_file::LockFile};
+use crate::options::Workspace;
 
 /// Delay before a deleted file is restored: two programs that write and delete in turn must not do so at full speed.
 const PAUSE: Duration = Duration::from_millis(200);

@@ -16,17 +16,13 @@ use std::{
 };
 
 use claude_ide_http as http;
-use claude_ide_system::{
-    peer::{Owner, Process},
-    process,
-};
+use claude_ide_system::process;
 use serde::{Deserialize, Serialize};
 
+use super::folder::{is_recent, private_dir, read, remove, write};
 use crate::{
-    door::{Access, Run},
-    endpoint::Endpoint,
-    lock_file::{is_recent, private_dir, read, remove, write},
-    options::{Identity, ServerOptions, Workspace},
+    identity::{Identity, Known},
+    options::{ServerOptions, Workspace},
 };
 
 const EXTENSION: &str = "json";
@@ -40,29 +36,6 @@ struct Left {
     clients: Vec<Known>,
     /// Where these processes are.
     space: String,
-}
-
-/// A client that the next server admits.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Known {
-    pub(crate) process: Process,
-    /// The endpoint's name.
-    pub(crate) endpoint: Box<str>,
-    /// The name of its run.
-    run: Option<Box<str>>,
-}
-
-impl Known {
-    pub(crate) fn new(process: Process, endpoint: &Endpoint, access: &Access) -> Self {
-        let run = access.run.as_ref().map(|run| run.name.clone());
-        Self { process, endpoint: endpoint.name.into(), run }
-    }
-
-    /// Its run in the next server, which has runs of the same names.
-    pub(crate) fn into_run(self) -> Option<Run> {
-        let name = format!("{} of the last Neovim", self.run?).into();
-        Some(Run { name, owner: Owner::of(self.process) })
-    }
 }
 
 /// The file of a running server. It outlives it.
@@ -141,7 +114,9 @@ mod tests {
     };
 
     use super::*;
-    use crate::endpoint::{IDE, NVIM};
+    use claude_ide_system::peer::Process;
+
+    use crate::endpoint_name::{IDE, NVIM};
 
     /// A client that lives as long as the test.
     struct Living(Child, Process);

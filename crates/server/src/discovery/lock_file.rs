@@ -3,8 +3,6 @@
 //! Invariants: the file is replaced atomically; only the user can read it (0600 in a 0700 folder); it does not outlive
 //! the server, and the next start removes those of killed processes.
 
-mod folder;
-
 use std::{
     fs, io,
     net::IpAddr,
@@ -16,15 +14,15 @@ use claude_ide_http::Secret;
 use claude_ide_protocol::ide::LockFileContents;
 use claude_ide_system::process;
 
-use crate::{
+use super::{
     companions,
+    folder::{self, EXTENSION, clean_stale, others, private_dir, read, remove, write},
+};
+use crate::{
     error::ServerError,
     options::{ServerOptions, Workspace},
     path_map::PathMap,
 };
-
-use folder::{EXTENSION, clean_stale, others};
-pub(crate) use folder::{is_recent, private_dir, read, remove, write};
 
 /// How often to choose another name when servers choose the same one at the same time.
 const MAX_CHOICES: usize = 5;
