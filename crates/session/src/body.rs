@@ -5,13 +5,12 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::index::ToolStatus;
 use crate::json::{tellable, without_debris};
 use crate::lenient::{Object, Scalar};
-use crate::message::{Block, Image, Part, Text, ToolResult};
+use crate::message::{Block, Image, Part, ToolResult};
+use crate::model::{AllowedBy, HitRole, ToolStatus};
 use crate::outcome::{self, Outcome};
-use crate::search::HitRole;
-use crate::transcript::AllowedBy;
+use crate::text::Text;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]

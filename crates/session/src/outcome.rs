@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::head::OutcomeHead;
 use crate::json::tellable;
-use crate::message::Text;
+use crate::text::Text;
 
 /// The CLI's record of a tool call.
 #[derive(Clone, Debug, Serialize)]

@@ -17,6 +17,7 @@ use crate::error::SessionError;
 use crate::head::{Head, LineKind, is_api_request};
 use crate::id::SessionId;
 use crate::line_buffer::RawLine;
+use crate::model::HitRole;
 use crate::tail::{Tail, TailEvent};
 use pattern::Pattern;
 
@@ -51,25 +52,6 @@ impl Default for SearchOptions {
             agents: true,
         }
     }
-}
-
-/// The author of the text with the hit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum HitRole {
-    /// The user.
-    Prompt,
-    /// Claude's answer.
-    Reply,
-    /// Claude's thinking.
-    Thinking,
-    /// Arguments of a tool call.
-    ToolInput,
-    /// A tool's result.
-    ToolResult,
-    /// The CLI.
-    System,
 }
 
 /// A matching line of text.

@@ -37,8 +37,8 @@ impl Spoken {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::AllowedBy;
     use crate::outcome::Outcome;
-    use crate::transcript::AllowedBy;
 
     #[test]
     fn a_streamed_result_has_what_the_cli_recorded() {

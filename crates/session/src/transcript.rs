@@ -4,6 +4,7 @@
 
 mod changes;
 mod shown;
+mod unrecorded;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -16,14 +17,15 @@ use crate::body::Body;
 use crate::cancel::Cancel;
 use crate::error::SessionError;
 use crate::id::NodeId;
-use crate::index::{Conversation, Delta, Index, LineRef, Row, RowKind};
+use crate::index::{Conversation, Delta, Index, LineRef, Row};
 use crate::json::{tellable, without_debris};
-use crate::message::{Block, Message, Usage};
+use crate::message::{Block, Message};
+use crate::model::{RowKind, Usage};
 use crate::outcome::EditTexts;
 use crate::tail::{Tail, TailEvent};
-pub use changes::{AllowedBy, Call, ChangedFile, ChangedFiles};
+pub use changes::{Call, ChangedFile, ChangedFiles};
 pub use shown::Batch;
-use shown::ShownMessages;
+use unrecorded::ShownMessages;
 
 /// A message's place among the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -6,7 +6,7 @@
 //! paste that loses invisible characters, or ends in a backslash, is not submitted. Blanks around a prompt are dropped before
 //! the CLI looks for a command.
 
-use crate::render::head;
+use crate::text::head;
 
 /// Prompts that end the CLI.
 const FAREWELLS: [&str; 6] = ["exit", "quit", ":q", ":q!", ":wq", ":wq!"];

@@ -1,6 +1,7 @@
 //! Reduces a prompt to the user's own words: without the wrapping of the CLI and editors, and without invisible or
 //! direction-changing characters.
 
+use crate::text::Text;
 use crate::typed::plain;
 
 /// Elements added to a prompt by others than the user; removed whole.
@@ -37,6 +38,24 @@ pub(crate) fn of_notification(text: &str) -> Option<String> {
 pub(super) fn of_title(text: &str) -> Option<String> {
     let title = plain(text);
     (!title.is_empty()).then_some(title)
+}
+
+impl Text {
+    /// Reduces the CLI's report of a background task's end to what it says.
+    pub(crate) fn take_notification(&mut self) {
+        if let Some(shown) = of_notification(&self.text) {
+            self.bytes = shown.len();
+            self.text = shown;
+        }
+    }
+
+    /// Removes the CLI's marks around pasted text from a prompt.
+    pub(crate) fn take_paste_marks(&mut self) {
+        if let Some(shown) = without_paste_marks(&self.text, self.bytes > self.text.len()) {
+            self.bytes = self.bytes.saturating_sub(self.text.len() - shown.len());
+            self.text = shown;
+        }
+    }
 }
 
 fn within<'a>(text: &'a str, tag: &str) -> Option<&'a str> {

@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use claude_ide_system::file::read_regular;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use super::Agent;
 use crate::json::parse_file;
 use crate::line_buffer::whole_lines;
 use crate::state::SILENT;
@@ -25,6 +24,23 @@ const MAX_RUNNING: usize = 64;
 const TICK: Duration = Duration::from_millis(50);
 /// [`TICK`] for file systems that count whole seconds.
 const COARSE_TICK: Duration = Duration::from_secs(2);
+
+/// A subagent of a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Agent {
+    /// Its id.
+    pub id: String,
+    /// Its transcript, to be opened like a session's.
+    pub file: PathBuf,
+    /// The tool call that started it, possibly another subagent's. Older CLIs do not record it before the end.
+    pub tool_use_id: Option<String>,
+    /// "general-purpose", "Explore", …
+    pub agent_type: Option<String>,
+    /// Its task in a few words.
+    pub description: Option<String>,
+    /// Whether it may still work. False once its description or its call reports the end, or after long silence.
+    pub running: bool,
+}
 
 /// How a subagent's session is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

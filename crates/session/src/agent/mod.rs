@@ -8,30 +8,12 @@ mod folder;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-
+pub use folder::Agent;
 pub(crate) use folder::agent_id;
 use folder::{Folder, Owner};
 
 /// At most this many folders are cached; beyond it the cache is cleared.
 const MAX_FOLDERS: usize = 256;
-
-/// A subagent of a session.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Agent {
-    /// Its id.
-    pub id: String,
-    /// Its transcript, to be opened like a session's.
-    pub file: PathBuf,
-    /// The tool call that started it, possibly another subagent's. Older CLIs do not record it before the end.
-    pub tool_use_id: Option<String>,
-    /// "general-purpose", "Explore", …
-    pub agent_type: Option<String>,
-    /// Its task in a few words.
-    pub description: Option<String>,
-    /// Whether it may still work. False once its description or its call reports the end, or after long silence.
-    pub running: bool,
-}
 
 /// Caches subagents by folder: a folder is listed only when it changed, a description read once.
 #[derive(Debug, Default)]

@@ -1,9 +1,10 @@
 //! The text of a board: columns that fit the window. State and title come first, so that a narrow window keeps them.
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 use unicode_width::UnicodeWidthStr as _;
 
-use super::{Known, Options, Session};
+use super::options::{Known, Options, Screen};
+use super::session::Session;
 use crate::render::{fit_by, one_line, with_unseen_marked};
 use crate::state::{Activity, WaitingFor};
 use crate::time::{Millis, age};
@@ -19,23 +20,6 @@ const GAP: usize = 2;
 const STEP: usize = 4;
 /// Indent of a session's second line.
 const INDENT: &str = "  ";
-
-/// Properties of the window.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Screen {
-    /// Columns.
-    pub width: usize,
-    /// Characters of ambiguous width take two cells (Neovim's option 'ambiwidth').
-    #[serde(default)]
-    pub ambiguous_is_wide: bool,
-    /// The time to which ages refer; 0: now.
-    #[serde(default)]
-    pub now: Millis,
-    /// Name the project beside the branch.
-    #[serde(default)]
-    pub projects: bool,
-}
 
 /// What a piece of text is, which decides its highlight group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

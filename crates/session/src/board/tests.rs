@@ -1,6 +1,10 @@
 use serde_json::json;
 
 use super::*;
+use crate::live::LiveSession;
+use crate::state::WaitingFor;
+use crate::store::{Summary, Tally};
+use crate::time::Millis;
 
 const MINUTE: i64 = 60_000;
 const NOW: i64 = 1_000 * MINUTE;

@@ -1,7 +1,7 @@
 //! Classifies lines: a message, part of one, a link between messages, or hidden.
 
-use super::RowKind;
 use crate::head::{Content, Flavour, Head, LineKind};
+use crate::model::RowKind;
 
 /// The `subtype` of the line that marks a compaction.
 const COMPACTION: &str = "compact_boundary";
@@ -84,6 +84,16 @@ fn attachment(head: &Head<'_>) -> Class {
         return Class::Node(RowKind::Prompt);
     }
     Class::Link
+}
+
+/// Whether a line reports a task's end.
+pub(super) fn is_notification(head: &Head<'_>) -> bool {
+    let content = match head.line_kind() {
+        LineKind::User => head.message.0.as_ref().map(|message| &message.content),
+        LineKind::Other if head.kind.text() == "queue-operation" => Some(&head.content),
+        LineKind::Other | LineKind::Assistant | LineKind::System | LineKind::Attachment | LineKind::ApiRequest => None,
+    };
+    matches!(content, Some(Content::Text(Flavour::Task)))
 }
 
 #[cfg(test)]

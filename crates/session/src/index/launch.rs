@@ -4,10 +4,11 @@
 //! once, `{"isAsync":true,"status":"async_launched"}`. A `<task-notification>`, a text in a `user` line or a queue
 //! operation, reports the end, and once more if the subagent was woken and ended again.
 
-use super::{Index, ToolEnd, ToolStatus};
+use super::{Index, ToolEnd};
 use crate::body::Body;
-use crate::head::{Content, Flavour, Head, LineKind};
+use crate::head::Head;
 use crate::id::Key;
+use crate::model::ToolStatus;
 
 /// A parsed task notification.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,16 +30,6 @@ impl<'a> Notification<'a> {
             status: tag("<status>", "</status>")?,
         })
     }
-}
-
-/// Whether a line reports a task's end.
-pub(super) fn is_notification(head: &Head<'_>) -> bool {
-    let content = match head.line_kind() {
-        LineKind::User => head.message.0.as_ref().map(|message| &message.content),
-        LineKind::Other if head.kind.text() == "queue-operation" => Some(&head.content),
-        LineKind::Other | LineKind::Assistant | LineKind::System | LineKind::Attachment | LineKind::ApiRequest => None,
-    };
-    matches!(content, Some(Content::Text(Flavour::Task)))
 }
 
 impl Index {

@@ -9,6 +9,7 @@
 
 mod classify;
 mod launch;
+mod link;
 mod node;
 mod opening;
 mod results;
@@ -20,11 +21,13 @@ use std::collections::{HashMap, HashSet};
 use crate::head::{Content, Head, MessageHead, is_api_request};
 use crate::id::{Key, KeyMap, Name, NodeId};
 use crate::line_buffer::RawLine;
-use crate::message::Usage;
+use crate::model::{RowKind, ToolStatus, Usage};
+use classify::is_notification;
 pub(crate) use classify::{Class, classify};
-pub use node::{Branch, Delta, Row, RowKind, ToolRow, ToolStatus};
+use link::Link;
+pub use node::{Branch, Delta, Row, ToolRow};
 pub(crate) use node::{LineRef, Node, Tool, ToolEnd};
-use tree::{Link, starts_agent};
+use opening::{Openings, starts_agent};
 
 /// Which messages of a file are its conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +65,7 @@ pub(crate) struct Index {
     agent_calls: HashMap<Box<str>, Box<str>>,
     agents_touched: bool,
     /// The texts of the current line by which a subagent's messages are known as a call's.
-    openings: opening::Openings,
+    openings: Openings,
     /// Nodes changed since the last [`Index::take_touched`].
     touched: Vec<NodeId>,
     broken: u32,
@@ -85,7 +88,7 @@ impl Index {
             names: HashSet::new(),
             agent_calls: HashMap::new(),
             agents_touched: false,
-            openings: opening::Openings::default(),
+            openings: Openings::default(),
             touched: Vec::new(),
             broken: 0,
         }
@@ -107,10 +110,10 @@ impl Index {
         let at =
             LineRef { offset: line.offset, len: u32::try_from(bytes.len()).unwrap_or(u32::MAX), number: line.number };
         if self.conversation == Conversation::Session {
-            self.openings = opening::Openings::of(&head, bytes);
+            self.openings = Openings::of(&head, bytes);
         }
         self.add_head(at, &head);
-        if launch::is_notification(&head) {
+        if is_notification(&head) {
             self.add_notification(&head, bytes);
         }
         true

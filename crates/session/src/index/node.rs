@@ -1,9 +1,10 @@
 //! The messages of the index, and the rows shown for them.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
+use super::opening::Told;
 use crate::id::{Name, NodeId};
-use crate::message::Usage;
+use crate::model::{RowKind, ToolStatus, Usage};
 use crate::time::Millis;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +43,7 @@ pub(crate) struct Tool {
     /// Whether the result only reports the start.
     pub(crate) background: bool,
     /// Of a call that starts a subagent: what it is told first.
-    pub(crate) prompt: Option<super::opening::Told>,
+    pub(crate) prompt: Option<Told>,
     /// The first message of the subagent it started, if that is in the same file (older CLIs).
     pub(crate) sidechain: Option<NodeId>,
 }
@@ -51,54 +52,6 @@ pub(crate) struct Tool {
 pub(crate) struct ToolEnd {
     pub(crate) status: ToolStatus,
     pub(crate) time: Option<Millis>,
-}
-
-/// What kind of message a row shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum RowKind {
-    /// What the user asked.
-    Prompt,
-    /// Claude's answer, with its tool calls and their results.
-    Reply,
-    /// A slash command or a shell line that the user ran.
-    Command,
-    /// A command's output.
-    Output,
-    /// "Request interrupted by user".
-    Interrupted,
-    /// A message of the CLI to the user: an API error, a warning.
-    Notice,
-    /// The conversation was compacted here.
-    Compaction,
-    /// The summary that replaces the compacted messages.
-    Summary,
-    /// Reminders of the CLI to the model. Hidden by default.
-    Meta,
-    /// Results whose tool call is not in this file.
-    Results,
-    /// A type unknown to this crate.
-    Other,
-}
-
-/// The status of a tool call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ToolStatus {
-    /// No result yet, or it continues in the background.
-    Running,
-    /// It succeeded.
-    Done,
-    /// It failed.
-    Failed,
-    /// The user rejected it.
-    Rejected,
-    /// The user allowed something else in its place. Set by the client that asked; the file does not record it.
-    Changed,
-    /// Its outcome will never be reported.
-    Void,
 }
 
 /// A message as one row of a list: enough to lay out a transcript without reading it.

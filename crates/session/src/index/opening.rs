@@ -5,9 +5,19 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use serde_json::Value;
 
-use super::tree::is_agent_tool;
 use crate::head::{Head, LineKind};
-use crate::id::Key;
+use crate::id::{Key, Name};
+
+/// Tools that start subagents. Older CLIs write those into the same file.
+const AGENT_TOOLS: [&str; 2] = ["Task", "Agent"];
+
+fn is_agent_tool(name: &str) -> bool {
+    AGENT_TOOLS.contains(&name)
+}
+
+pub(super) fn starts_agent(tool: &Name) -> bool {
+    is_agent_tool(tool.as_str())
+}
 
 /// The hash of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Where the results of tool calls lie.
 
-use super::{Index, LineRef, ToolStatus};
+use super::{Index, LineRef};
+use crate::model::ToolStatus;
 use crate::time::Millis;
 
 /// The result of a finished call.

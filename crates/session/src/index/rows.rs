@@ -1,8 +1,9 @@
 //! Rows of the index, for display.
 
 use super::tree::MAX_BRANCHES;
-use super::{Branch, Index, Row, ToolRow, ToolStatus};
+use super::{Branch, Index, Row, ToolRow};
 use crate::id::NodeId;
+use crate::model::ToolStatus;
 
 impl Index {
     pub(crate) fn row(&self, id: NodeId) -> Option<Row> {

@@ -1,57 +1,18 @@
 //! The tree of messages: parents through links, orphans, forks, paths.
 
 use super::classify::is_compaction;
-use super::{Index, LineRef, Node, RowKind, Tool};
+use super::link::{Link, Place};
+use super::opening::starts_agent;
+use super::{Index, LineRef, Node, Tool};
 use crate::head::Head;
-use crate::id::{Key, Name, NodeId};
+use crate::id::{Key, NodeId};
 use crate::lenient::Scalar;
+use crate::model::RowKind;
 
 /// Links are followed at most this far; only links whose parent came late are followed at all.
 const MAX_LINK_STEPS: u32 = 10_000;
 /// More siblings are no alternatives but a damaged file: their rows show no branches.
 pub(super) const MAX_BRANCHES: usize = 64;
-/// Tools that start subagents. Older CLIs write those into the same file.
-const AGENT_TOOLS: [&str; 2] = ["Task", "Agent"];
-
-pub(super) fn is_agent_tool(name: &str) -> bool {
-    AGENT_TOOLS.contains(&name)
-}
-
-pub(super) fn starts_agent(tool: &Name) -> bool {
-    is_agent_tool(tool.as_str())
-}
-
-/// What a line's id refers to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Link {
-    /// A message, or a link whose message above is known.
-    Node(NodeId),
-    /// A link with no message above it.
-    Root,
-    /// A link whose parent has not been seen.
-    Via(Key),
-}
-
-/// Where a new line attaches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    Under(NodeId),
-    Root,
-    /// Unknown until the line with this id is read.
-    Unknown(Key),
-    /// The line names no parent.
-    Unsaid,
-}
-
-impl Place {
-    pub(super) fn as_link(self) -> Link {
-        match self {
-            Self::Under(node) => Link::Node(node),
-            Self::Root | Self::Unsaid => Link::Root,
-            Self::Unknown(key) => Link::Via(key),
-        }
-    }
-}
 
 impl Index {
     /// Where a line attaches, by its `parentUuid`.

@@ -3,7 +3,8 @@
 
 use serde_json::Value as Json;
 
-use super::text::{head, left_note};
+use super::text::left_note;
+use crate::text::head;
 
 /// What remains to be shown.
 pub(super) struct Budget {

@@ -5,9 +5,10 @@ use serde_json::Value as Json;
 use super::budget::Budget;
 use super::item::{BODY, Chunk, Item, ItemKind, Look, To};
 use super::question;
+use super::said::{KnownAgent, Place};
 use super::text::{Origin, cut_note, left_note, line, lines, size, summary, with_unseen_marked};
-use super::tool::{Around, Call, ToolLine, first_line, shown_path};
-use super::{KnownAgent, Place};
+use super::tool::{Around, ToolLine, first_line, shown_path};
+use super::tool_use::Call;
 use crate::message::{Image, Part, ToolResult};
 use crate::outcome::{FileChange, Hunk};
 

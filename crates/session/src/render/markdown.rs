@@ -7,10 +7,12 @@ use serde_json::Value as Json;
 use super::call::hunk_header;
 use super::clock::day_and_time;
 use super::text::{is_blank, size};
-use super::tool::{Around, Call, ToolLine};
+use super::tool::{Around, ToolLine};
+use super::tool_use::Call;
 use crate::error::SessionError;
-use crate::index::RowKind;
-use crate::message::{Block, Image, Message, Part, Text, ToolResult};
+use crate::message::{Block, Image, Message, Part, ToolResult};
+use crate::model::RowKind;
+use crate::text::Text;
 use crate::time::Millis;
 use crate::transcript::Transcript;
 

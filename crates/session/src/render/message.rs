@@ -4,11 +4,13 @@
 
 use super::clock::moment;
 use super::item::{Chunk, Item, ItemKind, Look, To};
+use super::said::{Place, Said};
 use super::text::{Origin, cut_note, is_blank, left_note, lines, paragraphs};
-use super::tool::Call;
-use super::{Place, Previous, Said, call, growth};
-use crate::index::RowKind;
-use crate::message::{Block, Text};
+use super::tool_use::Call;
+use super::{call, growth};
+use crate::message::Block;
+use crate::model::RowKind;
+use crate::text::Text;
 
 /// Longer output of a command is folded beyond this many lines.
 const OPEN_OUTPUT: usize = 10;
@@ -288,11 +290,5 @@ impl<'a> Wrapped<'a> {
             Some(of) => format!("#{name}:{of}"),
             None => format!("#{name}"),
         }
-    }
-}
-
-impl Previous {
-    fn has_called(&self) -> bool {
-        self.kind == RowKind::Reply && self.called
     }
 }

@@ -4,109 +4,39 @@
 mod budget;
 mod call;
 mod clock;
+mod fence;
 mod growth;
 mod item;
 mod markdown;
 mod message;
 mod question;
+mod said;
 mod text;
 mod tool;
+mod tool_use;
 
-use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
-
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::agent::Agent;
 use crate::error::SessionError;
-use crate::id::NodeId;
-use crate::index::{Row, RowKind};
+use crate::index::Row;
 use crate::message::Block;
+use crate::model::RowKind;
 use crate::transcript::Transcript;
 
+pub use crate::text::head;
 pub use clock::look_up_time_zone;
+pub use fence::Fence;
 pub use growth::{Growth as TextGrowth, grow};
-pub use item::{Chunk, Fence, Fold, Item, ItemKind, Look, Mark, OpenEnd, Prose, Target, To};
+pub use item::{Chunk, Fold, Item, ItemKind, Look, Mark, OpenEnd, Prose, Target, To};
 
 pub(crate) use markdown::Export;
+use said::Said;
+pub use said::{Content, KnownAgent, Previous, RenderRequest, calls};
 use text::Origin;
-pub use text::head;
 pub(crate) use text::{fit_by, one_line, with_unseen_marked};
-use tool::{Around, Call, ToolLine};
-
-/// Messages of one transcript to render, with the state around them.
-#[derive(Debug, Deserialize)]
-pub struct RenderRequest {
-    /// Rows of the transcript.
-    #[serde(default)]
-    rows: Vec<usize>,
-    /// The session's folder; paths below it are shown relative.
-    cwd: Option<String>,
-    home: Option<String>,
-    /// How many lines of a text are shown.
-    max_lines: usize,
-    /// Name of the agent; `None`: Claude.
-    speaker: Option<String>,
-    /// Whether the messages are a subagent's.
-    #[serde(default)]
-    of_agent: bool,
-    /// Whether the session runs no more.
-    #[serde(default)]
-    ended: bool,
-    /// When the session waited for the user: start and end of each wait.
-    #[serde(default)]
-    waits: Vec<(i64, i64)>,
-    /// Subagents that are known besides those of the rows, by the call that started each.
-    #[serde(default)]
-    agents: HashMap<String, KnownAgent>,
-    /// Calls below whose line the client shows their subagents' messages.
-    #[serde(default)]
-    open: HashSet<String>,
-    /// The rows are those of the subagent in the same file that has this first message.
-    pub(crate) sidechain: Option<u32>,
-}
-
-/// A message and its surroundings.
-struct Said<'a> {
-    request: &'a RenderRequest,
-    row: &'a Row,
-    content: &'a Content<'a>,
-}
-
-/// The previous visible row of a message.
-#[derive(Clone, Copy, Debug, Deserialize)]
-pub struct Previous {
-    kind: RowKind,
-    #[serde(default)]
-    called: bool,
-}
-
-impl From<&Row> for Previous {
-    fn from(row: &Row) -> Self {
-        Self { kind: row.kind, called: !row.tools.is_empty() }
-    }
-}
-
-/// What a row shows.
-#[derive(Debug)]
-pub struct Content<'a> {
-    /// The message.
-    pub blocks: Cow<'a, [Block]>,
-    /// The previous visible row.
-    pub previous: Option<Previous>,
-    /// The code block that its text continues.
-    pub fence: Option<Fence>,
-    /// The subagents that its calls started, if they are known.
-    pub agents: Vec<(String, KnownAgent)>,
-}
-
-/// The calls of a message.
-pub fn calls(blocks: &[Block]) -> impl Iterator<Item = &str> {
-    blocks.iter().filter_map(|block| match block {
-        Block::ToolUse { id, .. } => Some(id.as_str()),
-        _ => None,
-    })
-}
+use tool::{Around, ToolLine};
+use tool_use::Call;
 
 /// The rows of a transcript: of a file, or in memory.
 pub trait Rows {
@@ -175,22 +105,6 @@ pub struct Drawn {
     pub items: Vec<Item>,
 }
 
-/// A subagent.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct KnownAgent {
-    /// "Explore", …
-    pub agent_type: Option<String>,
-    /// Whether it still works.
-    pub running: bool,
-}
-
-/// A block of the message being drawn.
-struct Place<'a> {
-    message: &'a Said<'a>,
-    /// Its number, from 1.
-    block: usize,
-}
-
 impl RenderRequest {
     /// Draws the first of its rows, as many as fit, with the subagents that they started.
     ///
@@ -209,20 +123,6 @@ impl RenderRequest {
             drawn.push(Drawn { at, row, items });
         }
         Ok(drawn)
-    }
-}
-
-impl Said<'_> {
-    /// The subagent that a call started, if it is known.
-    fn agent_of(&self, call: &str) -> Option<&KnownAgent> {
-        let own = self.content.agents.iter().find(|(id, _)| id == call).map(|(_, agent)| agent);
-        own.or_else(|| self.request.agents.get(call))
-    }
-
-    /// The first message of the subagent that a call started, if it is in the same file.
-    fn sidechain_of(&self, call: &str) -> Option<u32> {
-        let at = calls(&self.content.blocks).position(|id| id == call)?;
-        self.row.tools.get(at)?.sidechain.map(NodeId::get)
     }
 }
 

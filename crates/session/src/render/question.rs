@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use super::item::{Item, Look};
 use super::text::{Origin, lines, one_line};
-use super::tool::Call;
+use super::tool_use::Call;
 use crate::message::Part;
 use crate::outcome::Outcome;
 

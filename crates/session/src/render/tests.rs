@@ -3,10 +3,12 @@
 use serde_json::{Value as Json, json};
 
 use super::*;
-use crate::index::ToolStatus;
-use crate::message::{Part, Text, ToolResult};
+use crate::id::NodeId;
+use crate::message::{Part, ToolResult};
+use crate::model::ToolStatus;
 use crate::outcome::{FileChange, Hunk, Outcome};
 use crate::spoken::Spoken;
+use crate::text::Text;
 
 fn spoken(block: &Json, record: &Json) -> Spoken {
     let line = json!({"message": {"content": [block]}, "toolUseResult": record}).to_string();

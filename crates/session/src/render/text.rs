@@ -2,7 +2,7 @@
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-use crate::message::Text;
+use crate::text::{Text, head};
 
 /// Longer lines are cut (bytes): Neovim lays out a wrapped line anew at each redraw.
 const MAX_LINE: usize = 2000;
@@ -83,17 +83,6 @@ fn without(text: &str, command: Command) -> String {
     }
     left.push_str(rest);
     left
-}
-
-/// The beginning of a text, cut between characters, and how many bytes follow it.
-#[must_use]
-pub fn head(text: &str, most: usize) -> (&str, usize) {
-    if text.len() <= most {
-        return (text, 0);
-    }
-    let end = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    let (head, left) = text.split_at(end);
-    (head, left.len())
 }
 
 fn shortened(line: String, behind: usize) -> String {

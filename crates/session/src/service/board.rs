@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use claude_ide_system::worktree;
 use serde::Serialize;
 
-use super::Service;
 use super::request::BoardOf;
+use super::shared::Shared;
 use crate::board::{Board, Options, Session, draw};
 use crate::cancel::Cancel;
 use crate::error::SessionError;
@@ -36,7 +36,7 @@ fn is_within(scopes: &[Scope], folder: &Path) -> bool {
     })
 }
 
-impl Service {
+impl Shared {
     pub(super) fn board_now(&self, of: BoardOf, cancel: &Cancel) -> Result<Drawn, SessionError> {
         let BoardOf { places, files, options } = of;
         let scopes: Vec<Scope> = places.into_iter().map(Scope::from).collect();

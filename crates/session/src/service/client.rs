@@ -6,12 +6,14 @@ use std::sync::{Arc, Mutex, Weak};
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::open_transcript::OpenTranscript;
+use super::error::ServiceError;
+use super::lock::lock;
+use super::open_transcript::{OpenTranscript, Owner};
 use super::reader::json;
 use super::request::{Ask, Open, Request};
 use super::request_sink::{Pending, RequestSink};
+use super::shared::Shared;
 use super::sink::Sink;
-use super::{Service, ServiceError, lock};
 use crate::cancel::Cancel;
 use crate::error::{SessionError, chain};
 use crate::id::SessionId;
@@ -45,16 +47,16 @@ impl Drop for TaskEnd {
     }
 }
 
-/// Sends requests to a [`Service`]; the replies go to a [`Sink`].
+/// Sends requests to a [`super::Service`]; the replies go to a [`Sink`].
 pub struct Client {
-    service: Weak<Service>,
+    shared: Weak<Shared>,
     sink: Arc<RequestSink>,
     tasks: Mutex<HashMap<u64, Task>>,
 }
 
 impl Client {
-    pub(super) fn new(service: Weak<Service>, sink: Arc<dyn Sink>) -> Arc<Self> {
-        Arc::new(Self { service, sink: Arc::new(RequestSink::new(sink)), tasks: Mutex::default() })
+    pub(super) fn new(shared: Weak<Shared>, sink: Arc<dyn Sink>) -> Arc<Self> {
+        Arc::new(Self { shared, sink: Arc::new(RequestSink::new(sink)), tasks: Mutex::default() })
     }
 
     /// Starts a request and returns its number, which all its news carry.
@@ -67,13 +69,13 @@ impl Client {
             Request::Open(open) => self.open(open),
             Request::List(place) => {
                 let scope = Scope::from(place);
-                self.run(move |work| work.service.list_now(&scope, &work.cancel))
+                self.run(move |work| work.shared.list_now(&scope, &work.cancel))
             }
-            Request::Board(of) => self.run(move |work| work.service.board_now(*of, &work.cancel)),
-            Request::Find(find) => self.run(move |work| work.service.find_now(&SessionId::new(&find.id))),
-            Request::Stored(of) => self.run(move |work| work.service.stored_now(&SessionId::new(&of.id), of.since)),
+            Request::Board(of) => self.run(move |work| work.shared.board_now(*of, &work.cancel)),
+            Request::Find(find) => self.run(move |work| work.shared.find_now(&SessionId::new(&find.id))),
+            Request::Stored(of) => self.run(move |work| work.shared.stored_now(&SessionId::new(&of.id), of.since)),
             Request::Mode {} => {
-                let mode = self.service()?.watcher.mode();
+                let mode = self.shared()?.watcher.mode();
                 self.answer(json(&mode))
             }
             Request::Search(search) => {
@@ -103,18 +105,12 @@ impl Client {
         }
     }
 
-    pub(super) fn service(&self) -> Result<Arc<Service>, ServiceError> {
-        self.service.upgrade().ok_or(ServiceError::Over)
+    fn shared(&self) -> Result<Arc<Shared>, ServiceError> {
+        self.shared.upgrade().ok_or(ServiceError::Over)
     }
 
     pub(super) fn sink(&self) -> &Arc<RequestSink> {
         &self.sink
-    }
-
-    /// Drops a task that is done, or a transcript that could not be opened.
-    pub(super) fn forget(&self, id: u64) {
-        let task = lock(&self.tasks).remove(&id);
-        drop(task);
     }
 
     /// Answers without a thread.
@@ -134,13 +130,13 @@ impl Client {
         self: &Arc<Self>,
         body: impl FnOnce(&Work) -> Result<T, SessionError> + Send + 'static,
     ) -> Result<u64, ServiceError> {
-        let service = self.service()?;
-        let pools = Arc::clone(&service.pools);
+        let shared = self.shared()?;
+        let pools = Arc::clone(&shared.pools);
         let pending = self.begin()?;
         let (id, cancel) = (pending.id(), Cancel::new());
         lock(&self.tasks).insert(id, Task::Request(cancel.clone()));
         let end = TaskEnd { client: Arc::clone(self), id };
-        let work = Work { service, sink: Arc::clone(&self.sink), id, cancel };
+        let work = Work { shared, sink: Arc::clone(&self.sink), id, cancel };
         let job = move || {
             let _end = end;
             pending.answer(body(&work).map_err(|error| chain(&error)).and_then(|answer| json(&answer)));
@@ -168,16 +164,28 @@ impl Client {
         let pending = self.begin()?;
         let id = pending.id();
         let session = open.file.file_stem().filter(|_| open.shows).map(|id| SessionId::new(&id.to_string_lossy()));
-        let transcript = OpenTranscript::new(Arc::downgrade(self), Cancel::new(), session);
+        let (owner, shared) = (Arc::downgrade(self), Weak::clone(&self.shared));
+        let transcript = OpenTranscript::new(owner, shared, Cancel::new(), session);
         lock(&self.tasks).insert(id, Task::Transcript(Arc::clone(&transcript)));
         transcript.open(pending, open.file);
         Ok(id)
     }
 }
 
+impl Owner for Client {
+    fn sink(&self) -> &RequestSink {
+        &self.sink
+    }
+
+    fn forget(&self, id: u64) {
+        let task = lock(&self.tasks).remove(&id);
+        drop(task);
+    }
+}
+
 /// Context of a request's thread.
 struct Work {
-    service: Arc<Service>,
+    shared: Arc<Shared>,
     sink: Arc<RequestSink>,
     id: u64,
     cancel: Cancel,
@@ -185,7 +193,7 @@ struct Work {
 
 impl Work {
     fn search(&self, scope: &Scope, options: &SearchOptions) -> Result<SearchReport, SessionError> {
-        let summaries = self.service.summaries(scope, &self.cancel)?;
+        let summaries = self.shared.summaries(scope, &self.cancel)?;
         let sessions: Vec<_> = summaries.into_iter().map(|summary| (summary.id, summary.file)).collect();
         search(&sessions, options, &self.cancel, |hit| match json(&hit) {
             Ok(hit) => self.sink.hit(self.id, hit),

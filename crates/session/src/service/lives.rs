@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use tokio::sync::watch;
 
-use super::lock;
+use super::lock::lock;
 use crate::id::SessionId;
 use crate::live::{LiveChange, LiveSession};
 use crate::state::Activity;

@@ -7,13 +7,13 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Weak};
 
-use super::client::Client;
 use super::follows::Follower;
+use super::lock::lock;
 use super::reader::{News, Reader};
 use super::request::Ask;
-use super::request_sink::Pending;
+use super::request_sink::{Pending, RequestSink};
+use super::shared::Shared;
 use super::sink::Growth;
-use super::{Service, lock};
 use crate::cancel::Cancel;
 use crate::error::chain;
 use crate::id::SessionId;
@@ -47,8 +47,18 @@ struct Line {
     closed: bool,
 }
 
+/// The client that opened a transcript.
+pub(super) trait Owner: Send + Sync {
+    /// Where its news go.
+    fn sink(&self) -> &RequestSink;
+
+    /// Drops a task that is done, or a transcript that could not be opened.
+    fn forget(&self, id: u64);
+}
+
 pub(super) struct OpenTranscript {
-    client: Weak<Client>,
+    owner: Weak<dyn Owner>,
+    shared: Weak<Shared>,
     cancel: Cancel,
     /// The session of which it also has what is not recorded yet.
     session: Option<SessionId>,
@@ -59,9 +69,14 @@ pub(super) struct OpenTranscript {
 }
 
 impl OpenTranscript {
-    pub(super) fn new(client: Weak<Client>, cancel: Cancel, session: Option<SessionId>) -> Arc<Self> {
+    pub(super) fn new(
+        owner: Weak<dyn Owner>,
+        shared: Weak<Shared>,
+        cancel: Cancel,
+        session: Option<SessionId>,
+    ) -> Arc<Self> {
         let (line, reader, follow) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Arc::new(Self { client, cancel, session, line, reader, follow })
+        Arc::new(Self { owner, shared, cancel, session, line, reader, follow })
     }
 
     pub(super) fn open(self: &Arc<Self>, pending: Pending, file: PathBuf) {
@@ -71,21 +86,6 @@ impl OpenTranscript {
     /// Queues a question. If the transcript is closed, dropping the question answers it.
     pub(super) fn ask(self: &Arc<Self>, pending: Pending, ask: Ask) {
         self.send(Message::Ask(pending, ask));
-    }
-
-    /// Queues a refresh unless one is queued.
-    pub(super) fn refresh(self: &Arc<Self>) {
-        if !std::mem::replace(&mut lock(&self.line).refresh, true) {
-            self.send(Message::Refresh);
-        }
-    }
-
-    /// Takes what the CLI of a session shows.
-    pub(super) fn show(self: &Arc<Self>, session: &str, batch: &Batch<'_>) {
-        if self.session.as_ref().is_some_and(|own| own.as_str() == session) {
-            let Batch { message, index, is_final, delta } = *batch;
-            self.send(Message::Show { message: message.into(), index, is_final, delta: delta.into() });
-        }
     }
 
     /// Closes the transcript. Its memory is freed on a pool thread: it may be large.
@@ -111,7 +111,7 @@ impl OpenTranscript {
 
     fn call_a_thread(self: &Arc<Self>) {
         let transcript = Arc::clone(self);
-        let called = self.at().map(|at| at.service.pools.transcripts.run(move || transcript.turn()));
+        let called = self.at().map(|at| at.shared.pools.transcripts.run(move || transcript.turn()));
         if let Some(Err(error)) = called {
             tracing::warn!(%error, "no thread for a transcript");
             let mut line = lock(&self.line);
@@ -155,7 +155,7 @@ impl OpenTranscript {
         match (message, reader) {
             (Message::Close, reader) => {
                 if let Some(follow) = lock(&self.follow).take() {
-                    at.service.follows.unfollow(&at.service.watcher, follow);
+                    at.shared.follows.unfollow(&at.shared.watcher, follow);
                 }
                 drop(reader);
                 None
@@ -187,12 +187,12 @@ impl OpenTranscript {
 
     fn open_now(self: &Arc<Self>, pending: Pending, file: PathBuf, at: &At) -> Option<Reader> {
         let id = pending.id();
-        let opened = Reader::open(id, file, Arc::clone(&at.service.agent_folders), self.cancel.clone());
+        let opened = Reader::open(id, file, Arc::clone(&at.shared.agent_folders), self.cancel.clone());
         let opened = opened.map_err(|error| chain(&error)).and_then(|reader| Ok((reader.info(true)?, reader)));
         match opened {
             Ok((info, reader)) => {
                 // First, as what is shown once it counts as open must reach it.
-                if !at.client.sink().is_closed() {
+                if !at.owner.sink().is_closed() {
                     *lock(&self.follow) = Some(at.follow(&reader, self));
                 }
                 pending.opened(info);
@@ -203,7 +203,7 @@ impl OpenTranscript {
             }
             Err(error) => {
                 lock(&self.line).closed = true;
-                at.client.forget(id);
+                at.owner.forget(id);
                 pending.answer(Err(error));
                 None
             }
@@ -217,34 +217,50 @@ impl OpenTranscript {
             Ok(whole) => transcript.send(Message::Whole(Box::new(whole))),
             Err(error) => tracing::warn!(error = %chain(&error), "a transcript could not be read in full"),
         };
-        if let Err(error) = at.service.pools.indexing.run(index) {
+        if let Err(error) = at.shared.pools.indexing.run(index) {
             tracing::warn!(%error, "no thread to read a transcript in full");
         }
     }
 
     /// `None` once the service or the client is gone.
     fn at(&self) -> Option<At> {
-        let client = self.client.upgrade()?;
-        client.service().ok().map(|service| At { service, client })
+        Some(At { owner: self.owner.upgrade()?, shared: self.shared.upgrade()? })
+    }
+}
+
+impl Follower for OpenTranscript {
+    /// Queues a refresh unless one is queued.
+    fn changed(self: Arc<Self>) {
+        if !std::mem::replace(&mut lock(&self.line).refresh, true) {
+            self.send(Message::Refresh);
+        }
+    }
+
+    /// Takes what the CLI of a session shows.
+    fn show(self: Arc<Self>, session: &str, batch: &Batch<'_>) {
+        if self.session.as_ref().is_some_and(|own| own.as_str() == session) {
+            let Batch { message, index, is_final, delta } = *batch;
+            self.send(Message::Show { message: message.into(), index, is_final, delta: delta.into() });
+        }
     }
 }
 
 /// Context of a turn.
 struct At {
-    service: Arc<Service>,
-    client: Arc<Client>,
+    shared: Arc<Shared>,
+    owner: Arc<dyn Owner>,
 }
 
 impl At {
     fn follow(&self, reader: &Reader, transcript: &Arc<OpenTranscript>) -> FollowId {
-        let follower = Follower::Transcript(Arc::clone(transcript));
-        self.service.follows.follow(&self.service.watcher, &reader.file(), reader.offset(), follower)
+        let follower = Arc::<OpenTranscript>::clone(transcript);
+        self.shared.follows.follow(&self.shared.watcher, &reader.file(), reader.offset(), follower)
     }
 
     fn tell(&self, news: Option<News>, reader: &Reader) {
         let Some(News { change, agents }) = news else { return };
         match reader.info(agents) {
-            Ok(info) => self.client.sink().change(reader.id(), Growth { change, info }),
+            Ok(info) => self.owner.sink().change(reader.id(), Growth { change, info }),
             Err(error) => tracing::debug!(error, "could not send a transcript's change"),
         }
     }

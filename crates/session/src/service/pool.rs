@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use super::ServiceError;
+use super::error::ServiceError;
 
 /// Lists, searches and other possibly long requests.
 const REQUESTS: usize = 8;

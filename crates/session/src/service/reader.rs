@@ -17,7 +17,7 @@ use crate::cancel::Cancel;
 use crate::error::{SessionError, chain};
 use crate::id::NodeId;
 use crate::index::{Delta, Row};
-use crate::message::Usage;
+use crate::model::Usage;
 use crate::render::OfFile;
 use crate::time::Millis;
 use crate::transcript::{Batch, Position, Transcript};

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value as Json;
 
-use super::ServiceError;
+use super::error::ServiceError;
 use super::sink::{Growth, News, Sink};
 use crate::live::LiveChange;
 

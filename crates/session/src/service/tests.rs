@@ -230,7 +230,7 @@ fn follows_a_transcript_until_it_is_closed() {
         lab.ask(question(id, 1, json!({ "position": { "id": 0 } }))),
         Err(ServiceError::UnknownTranscript { number }) if number == id
     ));
-    lab.service.pools.wait();
+    lab.service.shared.pools.wait();
 }
 
 #[test]
@@ -395,8 +395,8 @@ fn hundreds_of_open_transcripts_refuse_no_client() {
     for id in opened {
         assert!(lab.client.cancel(id));
     }
-    lab.service.pools.wait();
-    assert_eq!(lab.service.follows.followed(), 0);
+    lab.service.shared.pools.wait();
+    assert_eq!(lab.service.shared.follows.followed(), 0);
     #[cfg(target_os = "linux")]
     assert!(readers() < 64, "other tests have a few");
 }
@@ -429,8 +429,8 @@ fn several_ask_side_by_side() {
     assert_eq!(lab.hear(ours)["info"]["len"], json!(3));
     assert!(matches!(other.request(Request::Mode {}), Err(ServiceError::Over)));
     assert!(lab.client.cancel(ours));
-    lab.service.pools.wait();
-    assert_eq!(lab.service.follows.followed(), 0);
+    lab.service.shared.pools.wait();
+    assert_eq!(lab.service.shared.follows.followed(), 0);
 }
 
 #[test]
@@ -495,7 +495,7 @@ fn ends_while_a_search_runs() {
     let searches: Vec<_> = (0..10).map(|_| lab.ask(search.clone()).unwrap()).collect();
     assert_eq!(searches.len(), 10);
     lab.service.close();
-    lab.service.pools.wait();
+    lab.service.shared.pools.wait();
 }
 
 #[tokio::test]
@@ -506,9 +506,9 @@ async fn another_reader_of_a_file_knows_when_it_changes_until_it_drops_that() {
     let mut changes = followed.changes();
     lab.append(&file, r#"{"type":"user"}"#);
     tokio::time::timeout(DEADLINE, changes.changed()).await.unwrap().unwrap();
-    assert_eq!((lab.service.follows.followed(), followed.readers()), (1, 1));
+    assert_eq!((lab.service.shared.follows.followed(), followed.readers()), (1, 1));
     drop(followed);
-    assert_eq!(lab.service.follows.followed(), 0);
+    assert_eq!(lab.service.shared.follows.followed(), 0);
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@
 //! file is lossy and only tells where to look.
 
 mod cache;
+mod prompt;
 mod scan;
 mod summary;
 mod tally;

@@ -9,25 +9,22 @@ use serde::Deserialize;
 
 use super::Summary;
 use super::cache::Stamp;
+use super::prompt::{MAX_PROMPT, command, is_prompt, prompt};
 use super::tally::MessageCount;
-use crate::body::Body;
-use crate::head::{Content, Flavour, Head, LineKind, is_api_request};
+use crate::head::{Head, LineKind, is_api_request};
 use crate::id::SessionId;
 use crate::json::{mend, parse_file, without_debris};
 use crate::lenient::{Object, Scalar, Tokens};
 use crate::line_buffer::{MAX_LINE, read_piece, to_u64, whole_lines};
-use crate::message::{Block, Text, Usage};
+use crate::model::Usage;
 use crate::render::{one_line, with_unseen_marked};
+use crate::text::Text;
 use crate::time::Millis;
 use crate::words;
 
 /// Bytes read of each end: at first, and at most. The CLI's own list reads 64 KiB of each.
 const FIRST_READ: u64 = 64 * 1024;
 const MAX_READ: u64 = 1024 * 1024;
-/// Titles and prompts are cut to this many bytes.
-const MAX_PROMPT: usize = 400;
-/// Bytes read of a prompt including its wrapping.
-const MAX_WRAPPED: usize = 16 * 1024;
 /// Limit of the file with the session's name.
 const MAX_TITLE_FILE: u64 = 64 * 1024;
 
@@ -86,27 +83,6 @@ struct Found {
     turns: Option<u32>,
     forked_from: Option<SessionId>,
     messages: MessageCount,
-}
-
-/// Whether the user wrote the line.
-pub(super) fn is_prompt(head: &Head<'_>) -> bool {
-    if !matches!(head.line_kind(), LineKind::User | LineKind::Attachment) {
-        return false;
-    }
-    if let Some(attachment) = &head.attachment.0 {
-        return attachment.human_turn.is_true();
-    }
-    let spoken = match head.message.0.as_ref().map(|message| &message.content) {
-        None | Some(Content::None) => false,
-        Some(Content::Text(flavour)) => *flavour == Flavour::Plain,
-        Some(Content::Blocks(blocks)) => {
-            match blocks.iter().map(|block| block.text).find(|flavour| *flavour != Flavour::None) {
-                Some(flavour) => flavour == Flavour::Plain,
-                None => blocks.iter().any(|block| block.kind.text() == "image"),
-            }
-        }
-    };
-    spoken && !head.meta.is_true() && !head.compact_summary.is_true()
 }
 
 pub(super) fn scan(file: &Path, stamp: Stamp) -> io::Result<Summary> {
@@ -304,29 +280,6 @@ fn turns(extra: &Extra<'_>) -> Option<u32> {
 fn noted_prompt(head: &Head<'_>, extra: &Extra<'_>) -> Option<String> {
     let noted = (head.kind.text() == "last-prompt").then(|| text(&extra.last_prompt)).flatten()?;
     words::of_prompt(&Text::cut(noted, MAX_PROMPT).text)
-}
-
-/// The texts of a message, and whether it has an image.
-fn texts(line: &[u8]) -> Option<(Vec<String>, bool)> {
-    // The wrapping of a prompt may be longer than the prompt.
-    let blocks = Body::parse(line)?.blocks(MAX_WRAPPED);
-    let has_image = blocks.iter().any(|block| matches!(block, Block::Image(_)));
-    let texts = blocks.into_iter().filter_map(|block| match block {
-        Block::Text(text) => Some(text.text),
-        _ => None,
-    });
-    Some((texts.collect(), has_image))
-}
-
-/// The words of a prompt.
-pub(super) fn prompt(line: &[u8]) -> Option<String> {
-    let (texts, has_image) = texts(line)?;
-    let said = texts.iter().find_map(|text| words::of_prompt(text)).map(|words| Text::cut(words, MAX_PROMPT).text);
-    said.or_else(|| has_image.then(|| "[image]".to_owned()))
-}
-
-fn command(line: &[u8]) -> Option<String> {
-    texts(line)?.0.iter().find_map(|text| words::of_command(text)).map(|words| Text::cut(words, MAX_PROMPT).text)
 }
 
 fn first_line(prompt: &str) -> String {

@@ -8,13 +8,15 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::scan::{is_prompt, prompt};
+use super::prompt::{is_prompt, prompt};
 use crate::body::Body;
 use crate::head::{Content, Head, LineKind, is_api_request};
 use crate::lenient::{Object, Scalar};
-use crate::message::{Block, Text, Usage};
+use crate::message::Block;
+use crate::model::Usage;
 use crate::outcome::{EditTexts, Outcome};
 use crate::render::{call_in_words, one_line};
+use crate::text::Text;
 
 /// The last words are cut to this many bytes.
 const MAX_WORDS: usize = 400;

@@ -7,27 +7,9 @@ use crate::body::Body;
 use crate::cancel::Cancel;
 use crate::error::SessionError;
 use crate::message::Block;
+use crate::model::AllowedBy;
 use crate::outcome::Outcome;
 use crate::time::Millis;
-
-/// What let a call run. Source: `permissionDecision` in lines of results, and `tool_result_meta` of the stream, CLI 2.1.329 and
-/// 2.1.332.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AllowedBy {
-    /// The user: when asked, or by a rule of their own.
-    User,
-    /// The permission mode.
-    Mode,
-    /// A rule of the project's shared settings.
-    Project,
-    /// A rule of the project, the administrator or the command's arguments: a stream does not say which.
-    Rule,
-    /// A hook.
-    Hook,
-    /// The CLI, of a shell command: a rule allows each part of it, or it counts as reading only.
-    Cli,
-}
 
 /// A tool call that changed a file. [`Transcript::edit_texts`] gives the texts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

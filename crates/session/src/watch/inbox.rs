@@ -9,8 +9,8 @@ use std::time::Duration;
 use notify::EventKind;
 use notify::event::{AccessKind, AccessMode};
 
-use super::FollowId;
 use super::follow::Follow;
+use super::update::FollowId;
 
 /// Beyond this many changed files, everything is checked.
 const MAX_CHANGED: usize = 4096;

@@ -11,6 +11,7 @@ mod exits;
 mod follow;
 mod inbox;
 mod place;
+mod update;
 mod worker;
 
 use std::path::PathBuf;
@@ -24,30 +25,14 @@ use serde::Serialize;
 
 use crate::config_dir::ConfigDir;
 use crate::error::SessionError;
-use crate::live::LiveChange;
 use follow::Follow;
 use inbox::{Command, Inbox};
+pub(crate) use update::{FollowId, Update};
 use worker::Worker;
 
 /// The first look at the running sessions waits for this lock: a test decides how long it takes.
 #[cfg(test)]
 pub(crate) static BEFORE_LOOK: std::sync::RwLock<()> = std::sync::RwLock::new(());
-
-/// Identifies a follower of a [`Watcher`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct FollowId(u64);
-
-/// An update of a watcher.
-#[derive(Debug)]
-pub(crate) enum Update {
-    /// A followed transcript or its subagents changed: see [`Watcher::follow`].
-    News {
-        /// The follower.
-        follow: FollowId,
-    },
-    /// A running session began, changed its activity, moved to another session (`/clear`), or ended.
-    Live(Box<LiveChange>),
-}
 
 /// How a watcher detects changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

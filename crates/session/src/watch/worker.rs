@@ -11,7 +11,7 @@ use super::exits::Exits;
 use super::follow::Follow;
 use super::inbox::{Command, Inbox, Work};
 use super::place::reports_changes;
-use super::{FollowId, Update};
+use super::update::{FollowId, Update};
 use crate::config_dir::ConfigDir;
 use crate::live::{LiveSession, LiveTable, Liveness, is_record, live_sessions};
 use crate::state::{Activity, QUIET, SILENT, StateSource};

@@ -1,0 +1,58 @@
+//! Which sessions are rows, and what the client knows of them.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use crate::time::Millis;
+
+/// Which sessions are rows, and what they look like.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    /// The screen.
+    pub screen: Screen,
+    /// What the client knows, by session.
+    #[serde(default)]
+    pub known: HashMap<String, Known>,
+    /// Only sessions of this worktree.
+    #[serde(default)]
+    pub worktree: Option<PathBuf>,
+    /// Sessions without a row, until they wait for the user.
+    #[serde(default)]
+    pub hidden: HashSet<String>,
+    /// At most so many ended sessions.
+    pub ended: usize,
+}
+
+/// What only the client knows of a session.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Known {
+    /// What it asks there.
+    pub asks: Option<String>,
+    /// Changed files to review.
+    pub review: u32,
+    /// Prompts that wait until it is free.
+    pub queued: u32,
+    /// What it has cost, in dollars.
+    pub cost: Option<f64>,
+}
+
+/// Properties of the window.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Screen {
+    /// Columns.
+    pub width: usize,
+    /// Characters of ambiguous width take two cells (Neovim's option 'ambiwidth').
+    #[serde(default)]
+    pub ambiguous_is_wide: bool,
+    /// The time to which ages refer; 0: now.
+    #[serde(default)]
+    pub now: Millis,
+    /// Name the project beside the branch.
+    #[serde(default)]
+    pub projects: bool,
+}

@@ -1,0 +1,96 @@
+//! What all clients share, and the work on the disk that their requests run on a thread.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use super::follows::Follows;
+use super::lock::lock;
+use super::pool::Pools;
+use crate::agent::AgentFolders;
+use crate::cancel::Cancel;
+use crate::config_dir::ConfigDir;
+use crate::error::{SessionError, chain};
+use crate::id::SessionId;
+use crate::live::{LiveSession, live_sessions, state_of};
+use crate::state::SessionState;
+use crate::store::{Scope, Store, Summary};
+use crate::stored::Stored;
+use crate::time::Millis;
+use crate::watch::Watcher;
+
+/// A list waits at most this long for the first look at running sessions: a hanging disk must not block it.
+const FIRST_LOOK: Duration = Duration::from_secs(3);
+
+/// The state shared by all clients.
+pub(super) struct Shared {
+    config: ConfigDir,
+    cache_file: PathBuf,
+    /// Created on the thread of the first list, since that reads a file.
+    store: Mutex<Option<Store>>,
+    pub(super) agent_folders: Arc<Mutex<AgentFolders>>,
+    pub(super) follows: Arc<Follows>,
+    pub(super) pools: Arc<Pools>,
+    pub(super) watcher: Watcher,
+}
+
+impl Shared {
+    pub(super) fn start(config: ConfigDir, cache_file: PathBuf) -> Result<Self, SessionError> {
+        let follows = Arc::<Follows>::default();
+        let news = Arc::clone(&follows);
+        let watcher = Watcher::start(config.clone(), move |update| news.take(update))?;
+        Ok(Self {
+            config,
+            cache_file,
+            store: Mutex::default(),
+            agent_folders: Arc::default(),
+            follows,
+            pools: Arc::default(),
+            watcher,
+        })
+    }
+
+    /// Where the transcript of a running session is, or will be after its first prompt.
+    pub(super) fn transcript_of(&self, running: &LiveSession) -> PathBuf {
+        running.transcript(&self.config)
+    }
+
+    pub(super) fn with_store<T>(&self, body: impl FnOnce(&mut Store) -> T) -> T {
+        let mut store = lock(&self.store);
+        body(store.get_or_insert_with(|| Store::new(self.config.clone(), Some(self.cache_file.clone()))))
+    }
+
+    /// One list at a time: the second reuses what the first one read.
+    pub(super) fn summaries(&self, scope: &Scope, cancel: &Cancel) -> Result<Vec<Summary>, SessionError> {
+        self.with_store(|store| {
+            let summaries = store.list(scope, cancel)?;
+            if let Err(error) = store.save() {
+                tracing::debug!(error = %chain(&error), "could not write the session cache");
+            }
+            Ok(summaries)
+        })
+    }
+
+    pub(super) fn list_now(&self, scope: &Scope, cancel: &Cancel) -> Result<Vec<Summary>, SessionError> {
+        let list = self.summaries(scope, cancel)?;
+        // A client that resumes one of them must know whether a process runs it.
+        self.watcher.wait_for_first_look(FIRST_LOOK);
+        Ok(list)
+    }
+
+    pub(super) fn find_now(&self, id: &SessionId) -> Result<PathBuf, SessionError> {
+        Store::new(self.config.clone(), None).find(id)
+    }
+
+    pub(super) fn stored_now(&self, id: &SessionId, since: Millis) -> Result<Stored, SessionError> {
+        Stored::read(&self.find_now(id)?, since)
+    }
+
+    pub(super) fn summary_now(&self, file: &Path) -> Option<Summary> {
+        self.with_store(|store| store.get(file)).filter(|summary| !summary.is_empty())
+    }
+
+    pub(super) fn state_now(&self, id: &SessionId, file: &Path) -> Result<SessionState, SessionError> {
+        state_of(&self.config, id, file, &live_sessions(&self.config)?)
+    }
+}
