@@ -28,6 +28,8 @@ one_module_closes_windows() {
 }
 # The dependencies between Lua modules: no cycles, no upward edges (scripts/layers.lua).
 require_graph() { "$(nvim_path 0.12)" -l scripts/require-graph.lua; }
+# The same of the modules of each crate, without layers.
+rust_cycles() { "$python" scripts/rust-cycles.py; }
 startup_requires_nothing() { ! grep -nE '^[^ -].*\brequire\b' plugin/*.lua; }
 
 types() { # LuaCATS, with Neovim's runtime for the types of its API; hints are shown only beside a warning
@@ -84,6 +86,7 @@ check unsafe unsafe_is_counted
 check one-door-to-the-library only_native_loads_the_library
 check one-module-closes-windows one_module_closes_windows
 check require-graph require_graph
+check rust-cycles rust_cycles
 check lazy-plugin-files startup_requires_nothing
 
 if ((${#failed[@]})); then
