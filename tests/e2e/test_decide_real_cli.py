@@ -229,12 +229,13 @@ def a_plan_goes_back_with_comments_and_is_approved_as_edited(lab):
 def a_subagent_waits_for_the_card(lab):
     nvim, made = lab.nvim, lab.nvim.project / "made.txt"
     task = call("Bash", command=f"perl -e 1; touch {made}", description="make it")
-    agent = {"description": "make", "prompt": task, "subagent_type": "general-purpose"}
+    agent = {"description": "Make a file", "prompt": task, "subagent_type": "general-purpose"}
     nvim.wait(IDLE, what="the turn before to be over")
     lab.api.script(Reply(calls=[("Agent", agent)]))  # all else as the prompts say
     nvim.lua(f"return {SUBMIT}", "go on")
     nvim.wait_kind("question")
     nvim.wait_screen("The subagent general-purpose (")
+    nvim.wait_screen("The subagent's task: Make a file")
     assert not made.exists()
     nvim.keys("y")
     nvim.wait(made.exists, what="what was allowed")

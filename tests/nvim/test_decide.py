@@ -30,7 +30,7 @@ def busy(nvim):
         over.touch()
 
 
-def ask(client, tool="Bash", suggestions=SUGGESTIONS, agent="", wait="60", **arguments):
+def ask(client, tool="Bash", suggestions=SUGGESTIONS, agent="", wait="60", transcript="", **arguments):
     """Calls the hook as the CLI does; the call waits."""
     return client.start_call(
         "hook_permission",
@@ -39,6 +39,7 @@ def ask(client, tool="Bash", suggestions=SUGGESTIONS, agent="", wait="60", **arg
         suggestions=json.dumps(suggestions),
         agent=agent,
         agent_type=agent and "Explore",
+        transcript=transcript,
         wait=wait,
     )
 
@@ -727,11 +728,16 @@ def test_a_window_that_is_entered_touches_no_request_of_others(lab):
     assert nvim.lua("return vim.api.nvim_exec2('messages', { output = true }).output") == ""
 
 
-def test_a_request_of_a_subagent_names_it(lab):
+def test_a_request_of_a_subagent_names_it_and_its_task(lab):
     nvim, client = lab
-    call = ask(client, agent="a0f82dfec5", command="make it")
+    transcript = nvim.home / ".claude/projects/p/s.jsonl"
+    about = transcript.with_suffix("") / "subagents/agent-a0f82dfec5.meta.json"
+    about.parent.mkdir(parents=True)
+    about.write_text(json.dumps({"agentType": "Explore", "description": "Mend\n\x1b[31mthe file"}))
+    call = ask(client, agent="a0f82dfec5", transcript=str(transcript), command="make it")
     nvim.wait_kind("question")
     nvim.wait_screen("The subagent Explore (a0f82d) wants to use Bash")
+    assert nvim.lines()[:2] == ["make it", "The subagent's task: Mend the file"]
     nvim.keys("y")
     assert output(client, call) == {"behavior": "allow"}
 

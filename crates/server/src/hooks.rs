@@ -4,15 +4,16 @@
 //! the CLI. Only these events are hooked: their hooks fail silently, where those of other events print an error in the terminal and
 //! hold a call up for seconds while the editor is gone.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use serde_json::{Map, Value};
 
 use claude_ide_agent::{
     Ask,
-    stream_json::{HookAsk, HookDecision},
+    stream_json::{HookAgent, HookAsk, HookDecision},
 };
 use claude_ide_protocol::mcp::CallToolResult;
+use claude_ide_session::described_agent;
 
 use crate::{
     editor::Displayed,
@@ -46,11 +47,34 @@ fn no_output() -> Routed {
 
 /// `PermissionRequest`: the user is asked in the editor, beside the CLI's own dialog, or before it by a subagent.
 fn permission(caller: &Caller, arguments: &Map<String, Value>) -> Routed {
+    if text(arguments, "agent").is_empty() {
+        return ask_permission(caller, arguments, "", None);
+    }
+    let (caller, arguments) = (caller.clone(), arguments.clone());
+    let of_subagent: Later = Box::new(move || {
+        Box::pin(async move {
+            let task = task_of_subagent(&caller, &arguments).await.unwrap_or_default();
+            match ask_permission(&caller, &arguments, &task, Some(limit(&arguments))) {
+                Routed::Now(outcome) => outcome,
+                Routed::Later(answer, _) => answer().await,
+            }
+        })
+    });
+    Routed::Later(of_subagent, WaitsFor::User)
+}
+
+fn ask_permission(caller: &Caller, arguments: &Map<String, Value>, task: &str, held_for: Option<Duration>) -> Routed {
     let text = |name| text(arguments, name);
-    let agent = (text("agent"), text("agent_type"));
-    let asked = HookAsk::read(text("tool"), text("input"), text("suggestions"), agent);
-    let held_for = if agent.0.is_empty() { None } else { Some(limit(arguments)) };
+    let by = HookAgent { id: text("agent"), kind: text("agent_type"), task };
+    let asked = HookAsk::read(text("tool"), text("input"), text("suggestions"), by);
     ask_user(caller, "hook_permission", asked, (text("tool"), text("input")), held_for)
+}
+
+/// The subagent's task, which the CLI writes beside the transcript before the subagent begins (2.1.329).
+async fn task_of_subagent(caller: &Caller, arguments: &Map<String, Value>) -> Option<String> {
+    let (transcript, id) = (PathBuf::from(text(arguments, "transcript")), text(arguments, "agent").to_owned());
+    let read = move || transcript.is_absolute().then(|| described_agent(&transcript, &id)).flatten();
+    caller.on_disk(read).await.ok()??.description
 }
 
 /// `Elicitation`: a form of an MCP server, before the CLI's own dialog.

@@ -55,7 +55,7 @@ pub mod typed;
 mod watch;
 mod words;
 
-pub use agent::{Agent, AgentFolders, agents_of};
+pub use agent::{Agent, AgentFolders, agents_of, described_agent};
 pub use arguments::Arguments;
 pub use cancel::Cancel;
 pub use config_dir::ConfigDir;

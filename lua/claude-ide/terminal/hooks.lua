@@ -32,6 +32,7 @@ local function asking()
     suggestions = "permission_suggestions",
     agent = "agent_id",
     agent_type = "agent_type",
+    transcript = "transcript_path",
   })
   local form = hook("hook_form", ASK_TIMEOUT_S, {
     server = "mcp_server_name",

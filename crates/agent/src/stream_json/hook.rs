@@ -34,6 +34,17 @@ pub enum HookAsk {
     Form,
 }
 
+/// The subagent that asks; empty: the session itself does, or it is not known.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct HookAgent<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// "general-purpose", "Explore", …
+    pub kind: &'a str,
+    /// Its task in a few words.
+    pub task: &'a str,
+}
+
 /// What the user decided.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -59,16 +70,16 @@ pub enum HookDecision {
 }
 
 impl HookAsk {
-    /// Reads a call: the tool's name, its arguments and the suggested rules as JSON, and the id and type of the subagent that makes
-    /// it. Nothing: it cannot be shown in full, so only the dialog can ask it.
+    /// Reads a call: the tool's name, its arguments and the suggested rules as JSON, and who makes it. Nothing: it cannot be shown in
+    /// full, so only the dialog can ask it.
     #[must_use]
-    pub fn read(tool: &str, input: &str, suggestions: &str, (agent, agent_type): (&str, &str)) -> Option<(Ask, Self)> {
+    pub fn read(tool: &str, input: &str, suggestions: &str, by: HookAgent<'_>) -> Option<(Ask, Self)> {
         let (arguments, is_whole): (Value, bool) = lenient::read(input)?;
         let suggestions: Vec<Value> = serde_json::from_str(suggestions).unwrap_or_default();
         let input = RawValue::from_string(input.to_owned()).ok().filter(|_| is_whole && arguments.is_object())?;
         let ask = json!({
             "tool_name": tool, "input": arguments, "permission_suggestions": suggestions,
-            "agent_id": agent, "agent_type": agent_type,
+            "agent_id": by.id, "agent_type": by.kind, "agent_task": by.task,
         });
         let wants_input = matches!(tool, "AskUserQuestion" | "ExitPlanMode");
         Some((permission::tool(&ask), Self::Tool { input, suggestions, wants_input }))
@@ -116,7 +127,7 @@ mod tests {
 
     fn read(tool: &str, input: &str) -> (Ask, HookAsk) {
         let suggestions = r#"[{"type":"setMode","mode":"acceptEdits","destination":"session"}]"#;
-        HookAsk::read(tool, input, suggestions, ("", "")).unwrap()
+        HookAsk::read(tool, input, suggestions, HookAgent::default()).unwrap()
     }
 
     fn decided(tool: &str, input: &str, decision: &str) -> Value {
@@ -129,10 +140,10 @@ mod tests {
         let (Ask::Permission(asked), _) = read("Bash", r#"{"command":"ls"}"#) else { panic!() };
         assert_eq!((asked.title.as_str(), asked.parts.len()), ("Claude wants to use Bash", 1));
         assert_eq!(asked.rules, ["mode acceptEdits (this session)"]);
-        let (Ask::Permission(of_agent), _) = HookAsk::read("Bash", "{}", "", ("a0f82dfe", "Explore")).unwrap() else {
-            panic!()
-        };
+        let by = HookAgent { id: "a0f82dfe", kind: "Explore", task: "Look around" };
+        let (Ask::Permission(of_agent), _) = HookAsk::read("Bash", "{}", "", by).unwrap() else { panic!() };
         assert_eq!(of_agent.title, "The subagent Explore (a0f82d) wants to use Bash");
+        assert_eq!(of_agent.parts.len(), 1, "{:?}", of_agent.parts);
         let plan = read("ExitPlanMode", r##"{"plan":"# It","planFilePath":"/p"}"##).0;
         assert!(matches!(plan, Ask::Plan { plan, .. } if plan == "# It"));
     }
@@ -141,9 +152,9 @@ mod tests {
     fn what_cannot_be_shown_in_full_is_not_asked() {
         let deep = format!("{{\"a\":{}1{}}}", "[".repeat(99), "]".repeat(99));
         for input in [deep.as_str(), r#"{"a":1e999}"#, "[]", "", "{"] {
-            assert!(HookAsk::read("Bash", input, "[]", ("", "")).is_none(), "{input}");
+            assert!(HookAsk::read("Bash", input, "[]", HookAgent::default()).is_none(), "{input}");
         }
-        assert!(HookAsk::read("Bash", "{}", "", ("", "")).is_some(), "without suggestions");
+        assert!(HookAsk::read("Bash", "{}", "", HookAgent::default()).is_some(), "without suggestions");
     }
 
     #[test]

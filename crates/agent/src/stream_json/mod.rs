@@ -23,7 +23,7 @@ use crate::backend::{Backend, Output};
 use crate::command::Command;
 use crate::event::{Answer, Event};
 use crate::settings::SettingValue;
-pub use hook::{HookAsk, HookDecision};
+pub use hook::{HookAgent, HookAsk, HookDecision};
 pub use hook_settings::{SettingsError, with_hooks};
 use incoming::{Asked, Incoming};
 use outgoing::{ControlRequest, ControlResponse, Permission, Reply, UserMessage};

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use claude_ide_session::render::head;
+use claude_ide_session::typed::{plain, squeezed};
 use serde_json::{Map, Value, json};
 
 use crate::ask::{
@@ -142,6 +144,9 @@ fn title(ask: &Value) -> String {
 /// Limit of an argument that is changed in a buffer.
 const MAX_CHANGEABLE: usize = 64 * 1024;
 
+/// Bytes shown of a subagent's task.
+const MAX_TASK: usize = 200;
+
 /// Whether a buffer can hold a value as it is.
 fn is_changeable(value: &Value) -> bool {
     value.as_str().is_some_and(|text| text.len() <= MAX_CHANGEABLE && !text.contains(['\0', '\r']))
@@ -177,6 +182,9 @@ fn parts(ask: &Value) -> Vec<Part> {
     if let Some(text) = why.filter(|why| !is_beginning(why)) {
         parts.push(Part::Text { text, style: Style::Dim });
     }
+    if let Some(task) = text(ask.get("agent_task")).map(|task| task_in_a_line(&task)).filter(|task| !task.is_empty()) {
+        parts.push(Part::Text { text: format!("The subagent's task: {task}"), style: Style::Dim });
+    }
     if let Some(reason) = text(ask.get("decision_reason")) {
         parts.push(Part::Text { text: format!("Asked because: {reason}"), style: Style::Reason });
     }
@@ -187,6 +195,12 @@ fn parts(ask: &Value) -> Vec<Part> {
         parts.push(Part::argument("It needs: ", path, Style::Notice));
     }
     parts
+}
+
+/// A task's beginning, in the words of a model.
+fn task_in_a_line(task: &str) -> String {
+    let (head, left) = head(task, MAX_TASK);
+    squeezed(&plain(head)) + if left > 0 { " …" } else { "" }
 }
 
 /// The rules that an answer sets: suggested ones, and the mode that follows a plan.
@@ -280,6 +294,16 @@ mod tests {
         );
         assert_eq!(title(json!({"tool_name":"mcp__nvim__open_buffers"})), "Claude wants to use open_buffers of nvim");
         assert_eq!(title(json!({"tool_name":"ExitPlanMode","input":{"plan":" "}})), "Claude wants to leave plan mode");
+    }
+
+    #[test]
+    fn a_subagents_task_is_one_line_after_the_arguments() {
+        let of_task =
+            |task: &str| shown(&json!({"tool_name":"X","input":{"path":"p"},"agent_id":"a","agent_task":task}));
+        let of_two_lines = "Mend\n\u{1b}[31mAsked because:\u{202e} it";
+        assert_eq!(of_task(of_two_lines), ["p", "The subagent's task: Mend Asked because: it"]);
+        assert_eq!(of_task(&"é".repeat(101))[1], format!("The subagent's task: {} …", "é".repeat(100)));
+        assert_eq!(of_task(" \u{200b}"), ["p"]);
     }
 
     #[test]

@@ -75,7 +75,7 @@ impl Caller {
     }
 
     /// Runs disk work on a blocking thread.
-    pub(super) async fn on_disk<T: Send + 'static>(
+    pub(crate) async fn on_disk<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, RequestError> {

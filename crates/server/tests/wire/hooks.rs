@@ -51,6 +51,28 @@ fn the_editor_is_asked_and_its_decision_is_the_output() {
 }
 
 #[test]
+fn a_subagent_is_known_by_its_task() {
+    let server = start();
+    let mut client = server.client();
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("s/subagents");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("agent-a1.meta.json"), r#"{"description":"Mend the file"}"#).unwrap();
+    let transcript = home.path().join("s.jsonl");
+    for (number, (agent, task)) in [("a1", Some("The subagent's task: Mend the file")), ("a2", None)].iter().enumerate()
+    {
+        let mut call = ask(r#"{"command":"ls"}"#, agent);
+        call["arguments"]["transcript"] = json!(transcript);
+        call["arguments"]["wait"] = json!("60");
+        let request = client.send("tools/call", &call);
+        let asked = server.editor.wait_call("permission", number + 1);
+        assert_eq!(asked.args["ask"]["parts"][1]["text"].as_str(), *task, "{agent}");
+        server.editor.answer("permission", Ok(Value::Null));
+        assert_eq!(output(&mut client, request), json!({}));
+    }
+}
+
+#[test]
 fn requests_that_need_no_user_are_answered_without_the_editor() {
     let server = start();
     let mut client = server.client();

@@ -199,6 +199,12 @@ impl Known {
     }
 }
 
+/// A subagent of the folder, if it is described.
+pub(super) fn described(folder: &Path, id: &str) -> Option<Agent> {
+    let mut known = Known::new(folder, id);
+    known.describe().then_some(known.agent)
+}
+
 /// The subagent's id, from the name of its transcript.
 pub(crate) fn agent_id(file: &Path) -> Option<&str> {
     file.file_name()?.to_str()?.strip_prefix("agent-")?.strip_suffix(".jsonl")

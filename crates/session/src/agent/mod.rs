@@ -59,6 +59,13 @@ pub fn agents_of(session_file: &Path) -> Vec<Agent> {
     folders.agents_of(session_file)
 }
 
+/// What the CLI says of one subagent of a session; `None` without a description. The id may be a client's: a path in it is refused.
+#[must_use]
+pub fn described_agent(session_file: &Path, id: &str) -> Option<Agent> {
+    let is_id = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+    folder::described(&subagents_folder(session_file).filter(|_| is_id)?, id)
+}
+
 /// The folder for a session's subagents; `None` if the file is a subagent's own.
 pub(crate) fn subagents_folder(session_file: &Path) -> Option<PathBuf> {
     agent_id(session_file).is_none().then(|| session_file.with_extension("").join("subagents"))
@@ -135,6 +142,20 @@ mod tests {
         assert_eq!((second > first, project.agents()[0].tool_use_id.as_deref()), (true, Some("t")));
         project.write("s1/subagents/agent-a.meta.json", r#"{"toolUseId":"t","finished":true,"x":1}"#);
         assert!(project.look() > second && !project.agents()[0].running);
+    }
+
+    #[test]
+    fn one_subagent_is_told_of_by_its_description_alone() {
+        let project = Project::new();
+        let session = project.dir.path().join("s1.jsonl");
+        project.write("s1/subagents/agent-a1.meta.json", r#"{"agentType":"Explore","description":"Look around"}"#);
+        project.write("s1/subagents/agent-b.meta.json", r#"{"descr"#);
+        project.write("agent-c.meta.json", r#"{"description":"elsewhere"}"#);
+        let task = |id: &str| described_agent(&session, id).and_then(|agent| agent.description);
+        assert_eq!(task("a1").as_deref(), Some("Look around"), "its transcript may not have begun");
+        for id in ["b", "none", "", "x/../../../agent-c", "../agent-a1"] {
+            assert_eq!(task(id), None, "{id}");
+        }
     }
 
     #[test]
