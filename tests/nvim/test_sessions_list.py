@@ -300,15 +300,27 @@ def test_the_session_in_the_terminal_is_gone_to(start, sessions, project):
     assert nvim.lua("return vim.b.terminal_job_pid") == pid
 
 
-def test_a_session_whose_folder_is_gone_is_not_started_somewhere_else(start, sessions, project):
+@pytest.mark.parametrize("way", ["terminal", "chat"])
+def test_a_session_whose_folder_is_gone_goes_on_elsewhere_only_if_the_user_says_so(start, sessions, project, way):
     gone = project / "gone"
     gone.mkdir()
-    sessions.write(gone, ("one", "ok"), title="The parser")
+    session = sessions.write(gone, ("one", "ok"), title="The parser")
     gone.rmdir()
     nvim = start()
-    choose(nvim, 1, 2)
-    nvim.wait_notice("which is gone: the CLI resumes it only there.")
-    assert nvim.lua("return require('claude-ide.terminal').is_running()") is False
+    runs = "return require('claude-ide.terminal').is_running() or #require('claude-ide.chat').list() > 0"
+    command = "Claude sessions resume" if way == "terminal" else "Claude chat --resume"
+    (asked,) = choose(nvim, 2, command=f"{command} {session}")
+    assert asked["prompt"].startswith("“The parser” began in ")
+    assert asked["prompt"].endswith("/project/gone, which is gone")
+    here, leave = asked["lines"]
+    assert (here.startswith("Go on in "), here.endswith("/project"), leave) == (True, True, "Leave it")
+    assert nvim.lua(runs) is False
+    choose(nvim, 1, command=f"{command} {session}")
+    if way == "terminal":
+        nvim.wait_screen(f"args: --resume {session}")
+        nvim.wait_screen("in: project")
+    else:
+        nvim.wait(lambda: nvim.lua("return (require('claude-ide.chat').list()[1] or {}).cwd") == str(project))
 
 
 # ── for scripts and maps ──

@@ -38,16 +38,18 @@ local function go_on(item, fork, words)
   local summary = item.summary
   local live = require("claude-ide.sessions.catalogue").running(summary.id)
   local function open(in_a_copy)
-    local ok, err = require("claude-ide.chat").open(vim.tbl_extend("force", said(words), {
-      resume = summary.id,
-      fork = in_a_copy,
-      file = summary.file,
-      cwd = summary.cwd,
-      title = require("claude-ide.sessions.phrases").title(summary),
-    }))
-    if not ok then
-      require("claude-ide.ui.notice").error(err or "The chat did not begin.")
-    end
+    require("claude-ide.sessions.actions").with_folder(summary, function(cwd)
+      local ok, err = require("claude-ide.chat").open(vim.tbl_extend("force", said(words), {
+        resume = summary.id,
+        fork = in_a_copy,
+        file = summary.file,
+        cwd = cwd,
+        title = require("claude-ide.sessions.phrases").title(summary),
+      }))
+      if not ok then
+        require("claude-ide.ui.notice").error(err or "The chat did not begin.")
+      end
+    end)
   end
   if not live or fork or require("claude-ide.chat").of_session(summary.id) then
     return open(fork)

@@ -21,27 +21,42 @@ local function is_in_terminal(item)
   return require("claude-ide.terminal").of_session(item.summary.id) ~= nil
 end
 
+---The folder where a session goes on: its own; if that is gone, the user says whether Neovim's is meant. Nothing tells that a folder was
+---moved, and the CLI resumes a session by its id in any (2.1.329).
+---@param summary claude-ide.sessions.Summary
+---@param go_on fun(cwd?: string)
+function M.with_folder(summary, go_on)
+  local cwd = summary.cwd
+  if not cwd or vim.fn.isdirectory(cwd) == 1 then
+    return go_on(cwd)
+  end
+  local words, here =
+    require("claude-ide.sessions.phrases"), require("claude-ide.terminal.environment").folder()
+  local function shown(folder)
+    return words.fit_end(vim.fn.fnamemodify(folder, ":~"), 40)
+  end
+  require("claude-ide.ui.choose").select({ ("Go on in %s"):format(shown(here)), "Leave it" }, {
+    prompt = ("“%s” began in %s, which is gone"):format(words.fit(words.title(summary), 40), shown(cwd)),
+  }, function(_, index)
+    if index == 1 then
+      go_on(here)
+    end
+  end)
+end
+
 ---@param args string[] for the CLI
 ---@param doing string verb: "resume", "fork"
 ---@param before? fun(go_on: fun()) ends the other process of the session
 local function start(item, args, doing, before)
   local summary = item.summary
   local words = require("claude-ide.sessions.phrases")
-  if summary.cwd and vim.fn.isdirectory(summary.cwd) == 0 then
-    local text = "%s began in %s, which is gone: the CLI resumes it only there."
-    local title, folder = words.title(summary), vim.fn.fnamemodify(summary.cwd, ":~")
-    require("claude-ide.ui.notice").error({
-      text:format(title, folder),
-      text:format(title, vim.fs.basename(folder)),
-      text:format("It", words.fit_end(folder, 20)),
+  M.with_folder(summary, function(cwd)
+    require("claude-ide.terminal").open(args, {
+      cwd = cwd,
+      purpose = ("%s “%s”"):format(doing, words.fit(words.title(summary), 40)),
+      before = before,
     })
-    return
-  end
-  require("claude-ide.terminal").open(args, {
-    cwd = summary.cwd,
-    purpose = ("%s “%s”"):format(doing, words.fit(words.title(summary), 40)),
-    before = before,
-  })
+  end)
 end
 
 ---@type table<claude-ide.sessions.ActionName, fun(item: claude-ide.sessions.Item, text?: string)>
