@@ -48,6 +48,9 @@ struct Extra<'a> {
     /// The CLI's own record of the last prompt.
     #[serde(borrow, rename = "lastPrompt")]
     last_prompt: Scalar<'a>,
+    /// The folder that `/cd` moved the session to, with its file (2.1.329).
+    #[serde(borrow, rename = "relocatedCwd")]
+    moved_to: Scalar<'a>,
     /// Titles of older CLIs.
     #[serde(borrow)]
     summary: Scalar<'a>,
@@ -71,6 +74,7 @@ struct Reply {
 #[derive(Default)]
 struct Found {
     cwd: Option<PathBuf>,
+    moved_to: Option<PathBuf>,
     started: Option<Millis>,
     first_prompt: Option<String>,
     last_prompt: Option<String>,
@@ -98,7 +102,7 @@ pub(super) fn scan(file: &Path, stamp: Stamp) -> io::Result<Summary> {
     Ok(Summary {
         id: SessionId::new(&file.file_stem().unwrap_or_default().to_string_lossy()),
         file: file.to_owned(),
-        cwd: found.cwd,
+        cwd: found.moved_to.or(found.cwd),
         named: custom.is_some(),
         title: custom
             .or(found.made_up_title)
@@ -125,8 +129,8 @@ fn scan_beginning(reader: &mut File, size: u64, found: &mut Found) -> io::Result
         let piece = read_piece(reader, 0, want.min(size))?;
         *found = Found::default();
         for line in whole_lines(&piece, true) {
-            // In a longer file, everything but the name is read again at the end.
-            if size <= want || !found.has_begun() || found.reply.is_none() || is_title(line) {
+            // In a longer file, everything but the name and the folder is read again at the end.
+            if size <= want || !found.has_begun() || found.reply.is_none() || is_title(line) || is_move(line) {
                 found.take_forward(line);
             }
         }
@@ -164,9 +168,10 @@ fn scan_end(reader: &mut File, from: u64, size: u64, found: &mut Found) -> io::R
         let piece = read_piece(reader, start, size - start)?;
         let mut end = Found::default();
         for line in whole_lines(&piece, false).rev() {
-            // Once everything else is known, only a name matters: it is written again now and then.
+            // Once everything else is known, only a name and a folder matter: they are written again now and then.
             let known = end.reply.is_some() && end.branch.is_some() && end.last_prompt.is_some();
-            if !known || (end.custom_title.is_none() && is_title(line)) {
+            let is_news = (end.custom_title.is_none() && is_title(line)) || (end.moved_to.is_none() && is_move(line));
+            if !known || is_news {
                 end.take_backward(line);
             }
         }
@@ -178,6 +183,7 @@ fn scan_end(reader: &mut File, from: u64, size: u64, found: &mut Found) -> io::R
             found.custom_title = end.custom_title.or(found.custom_title.take());
             found.made_up_title = end.made_up_title.or(found.made_up_title.take());
             found.turns = end.turns.or(found.turns);
+            found.moved_to = end.moved_to.or(found.moved_to.take());
             return Ok(());
         }
         want *= 4;
@@ -196,6 +202,7 @@ impl Found {
         self.messages.add(&head);
         self.started = self.started.or(head.time());
         self.cwd = self.cwd.take().or_else(|| text(&extra.cwd).map(PathBuf::from));
+        self.moved_to = text(&extra.moved_to).map(PathBuf::from).or(self.moved_to.take());
         let (session, written_in) = (extra.session.text(), extra.session_id.text());
         if self.forked_from.is_none() && !written_in.is_empty() && !session.is_empty() && session != written_in {
             self.forked_from = Some(SessionId::new(written_in));
@@ -226,6 +233,7 @@ impl Found {
         self.made_up_title =
             self.made_up_title.take().or_else(|| text(&extra.ai_title)).or_else(|| summary_title(&head, &extra));
         self.turns = self.turns.or_else(|| turns(&extra));
+        self.moved_to = self.moved_to.take().or_else(|| text(&extra.moved_to).map(PathBuf::from));
         if self.last_prompt.is_none() {
             self.last_prompt = noted_prompt(&head, &extra);
         }
@@ -253,6 +261,10 @@ fn is_dull_attachment(line: &[u8]) -> bool {
 
 fn is_title(line: &[u8]) -> bool {
     line.starts_with(br#"{"type":"custom-title""#) || line.starts_with(br#"{"type":"ai-title""#)
+}
+
+fn is_move(line: &[u8]) -> bool {
+    line.starts_with(br#"{"type":"relocated""#)
 }
 
 fn reply(head: &Head<'_>) -> Option<Reply> {
@@ -335,6 +347,18 @@ mod tests {
         assert_eq!(scanned(&near_end).title.as_deref(), Some("The parser"));
         let near_start = [&begin, filler(50).as_slice(), &[title], &filler(300), &end].concat();
         assert_eq!(scanned(&near_start).title.as_deref(), Some("The parser"));
+    }
+
+    #[test]
+    fn a_session_that_was_moved_belongs_to_its_last_folder() {
+        let moved = |folder: &str| format!(r#"{{"type":"relocated","sessionId":"s","relocatedCwd":"{folder}"}}"#);
+        let (begin, end) = ([said(r#""hello""#), replied("")], [said(r#""bye""#), replied("")]);
+        let short = [&begin, [moved("/q"), moved("/r")].as_slice(), &end].concat();
+        let near_end = [&begin, filler(300).as_slice(), &[moved("/q"), moved("/r")], &filler(20), &end].concat();
+        let near_start = [&begin, [moved("/q"), moved("/r")].as_slice(), &filler(300), &end].concat();
+        for lines in [short, near_end, near_start] {
+            assert_eq!(scanned(&lines).cwd.as_deref(), Some(Path::new("/r")));
+        }
     }
 
     #[test]
