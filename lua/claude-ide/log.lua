@@ -106,9 +106,16 @@ local function compose(message, ...)
   return message:format(unpack(values, 1, count))
 end
 
+---Whether lines of a level are written.
+---@param level "trace"|"debug"|"info"|"warn"|"error"
+---@return boolean
+function M.writes(level)
+  return RANK[level] >= (RANK[level_of()] or RANK.info)
+end
+
 ---@param level "trace"|"debug"|"info"|"warn"|"error"
 local function log(level, message, ...)
-  if RANK[level] < (RANK[level_of()] or RANK.info) then
+  if not M.writes(level) then
     return
   end
   local ok, text = pcall(compose, tostring(message), ...)

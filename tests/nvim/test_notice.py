@@ -122,6 +122,25 @@ def test_a_text_that_does_not_fit_ends_with_the_command_that_helps(start_nvim):
 
 
 @pytest.mark.one_nvim
+@pytest.mark.parametrize("level", ["info", "warn", "error"])
+def test_what_does_not_fit_is_in_the_log_as_what_it_is(start_nvim, level):
+    nvim = start_nvim()
+    text = "It is done. " + "word " * 60
+    nvim.lua("require('claude-ide.ui.notice')[...](select(2, ...))", level, text)
+    assert nvim.lua("return vim.fn.execute('messages')").strip() == "It is done. `:Claude log` has more."
+    (line,) = [line for line in nvim.log().splitlines() if "It is done." in line]
+    assert line.split()[1] == level.upper()
+
+
+@pytest.mark.one_nvim
+def test_no_log_is_named_that_has_nothing(start_nvim):
+    nvim = start_nvim(opts={"log": {"level": "warn"}})
+    nvim.lua("require('claude-ide.ui.notice').info(...)", "It is done. " + "word " * 60)
+    assert nvim.lua("return vim.fn.execute('messages')").strip() == "It is done. …"
+    assert "It is done." not in nvim.log()
+
+
+@pytest.mark.one_nvim
 def test_there_is_one_door_for_messages():
     says = re.compile(r"vim\.notify(_once)?\((?!\))|nvim_echo\((?!\{\})|nvim_err_write|nvim_out_write|^\s*print\(")
     found = set()

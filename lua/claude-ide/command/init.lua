@@ -40,7 +40,7 @@ local function guarded(run)
   elseif not ok then
     require("claude-ide.ui.notice").error(("%s (`:Claude log` has more)"):format(result))
   elseif result == nil and err then
-    require("claude-ide.ui.notice").error(require("claude-ide.ui.one_line").brief(err))
+    require("claude-ide.ui.notice").error(err)
   end
 end
 

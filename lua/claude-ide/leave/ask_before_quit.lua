@@ -136,7 +136,7 @@ local function hand_over(ours, done)
       return -- the user has quit with `:qa!` meanwhile
     elseif err then
       local words = ("%s did not go on in the background: %s"):format(name, err)
-      require("claude-ide.ui.notice").error(require("claude-ide.ui.one_line").brief(words))
+      require("claude-ide.ui.notice").error(words)
       if args then
         require("claude-ide.terminal").new(args, { cwd = live.cwd, name = leaving.name })
       end

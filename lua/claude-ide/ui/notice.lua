@@ -88,16 +88,17 @@ function M.mode_comes()
 end
 
 ---@param notice claude-ide.Notice
----@param level integer vim.log.levels
-local function notify(notice, level)
+---@param name "info"|"warn"|"error"
+local function notify(notice, name)
   if vim.in_fast_event() then
     vim.schedule(function()
-      notify(notice, level)
+      notify(notice, name)
     end)
     return
   end
-  local one_line = require("claude-ide.ui.one_line")
-  local text = type(notice) == "table" and one_line.fitting(notice) or one_line.brief(notice --[[@as string]])
+  local one_line, level = require("claude-ide.ui.one_line"), vim.log.levels[name:upper()]
+  local text = type(notice) == "table" and one_line.fitting(notice)
+    or one_line.brief(notice --[[@as string]], name)
   if is_drawn_over() then
     say_later(text, level)
   else
@@ -124,17 +125,17 @@ end
 
 ---@param notice claude-ide.Notice
 function M.info(notice)
-  notify(notice, vim.log.levels.INFO)
+  notify(notice, "info")
 end
 
 ---@param notice claude-ide.Notice
 function M.warn(notice)
-  notify(notice, vim.log.levels.WARN)
+  notify(notice, "warn")
 end
 
 ---@param notice claude-ide.Notice
 function M.error(notice)
-  notify(notice, vim.log.levels.ERROR)
+  notify(notice, "error")
 end
 
 ---Shows progress: each text replaces the one before, if the user's notifier can. Neovim's own keeps no history of them.

@@ -6,18 +6,20 @@ local function on_one_line(text)
   return vim.trim((text:gsub("%s+", " ")))
 end
 
----As many whole sentences of an error as fit; `:Claude log` has the rest.
+---As many whole sentences of a notice as fit; the log has the rest.
 ---@param message string
+---@param level "info"|"warn"|"error"
 ---@return string
-function M.brief(message)
-  local line = on_one_line(message)
+function M.brief(message, level)
+  local line, log = on_one_line(message), require("claude-ide.log")
   local texts, sentences = { line }, vim.split(line, ". ", { plain = true })
+  local way = log.writes(level) and ". `:Claude log` has more." or ". …"
   for count = #sentences - 1, 1, -1 do
-    texts[#texts + 1] = table.concat(sentences, ". ", 1, count) .. ". `:Claude log` has more."
+    texts[#texts + 1] = table.concat(sentences, ". ", 1, count) .. way
   end
   local shown = M.fitting(texts)
   if shown ~= line then
-    require("claude-ide.log").error("%s", message)
+    log[level]("%s", message)
   end
   return shown
 end

@@ -137,7 +137,7 @@ end
 ---@param err? claude-ide.CallError
 local function say(err)
   if err then
-    require("claude-ide.ui.notice").error(require("claude-ide.ui.one_line").brief(err.message))
+    require("claude-ide.ui.notice").error(err.message)
   end
 end
 
