@@ -340,7 +340,7 @@ def journal_of_turns(directory: Path, version: str):
 
 def transcripts(directory: Path, version: str):
     """A transcript of 100 MB: until its end is readable, and how long Neovim is blocked while a user moves through it."""
-    opened, scrolled, jumped = [], [], []
+    opened, scrolled, jumped, left = [], [], [], []
     for place in places(directory):
         with transcript.Reader(place, version, huge) as nvim:
             opened.append(nvim.open_ms())
@@ -348,9 +348,11 @@ def transcripts(directory: Path, version: str):
             nvim.start_heartbeat()
             scrolled.append(nvim.longest_ms(["<C-b>"] * 40 + ["<C-f>"] * 40, 0.03))
             jumped.append(nvim.longest_ms(["gg", "50%", "G", "10%", "20]]", "5]m", "[c"], 0.3))
+            left.append(nvim.leave_ms())
     yield at_most("transcript of 100 MB: its end can be read after", min(opened), 300, "ms")
     yield at_most("transcript of 100 MB: longest freeze while paging", min(scrolled), 30, "ms")
     yield at_most("transcript of 100 MB: longest freeze of a jump", min(jumped), 30, "ms")
+    yield at_most("transcript of 100 MB: leaving Neovim waits", min(left), 15, "ms")
 
 
 def growing(directory: Path, version: str):

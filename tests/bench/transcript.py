@@ -113,6 +113,22 @@ class Reader:
             timeout=90,
         )
 
+    def leave_ms(self) -> float:
+        """From `:qa!` until only Neovim itself is left to end."""
+        took = self.nvim.project / "left"
+        self.nvim.lua(
+            """
+            local path, began = ..., nil
+            vim.api.nvim_create_autocmd("ExitPre", { callback = function() began = vim.uv.hrtime() end })
+            vim.api.nvim_create_autocmd("VimLeave", {
+              callback = function() vim.fn.writefile({ tostring((vim.uv.hrtime() - began) / 1e6) }, path) end,
+            })
+            """,
+            str(took),
+        )
+        self.nvim.leave()
+        return float(took.read_text())
+
     def start_heartbeat(self) -> None:
         self.nvim.lua(HEARTBEAT)
 

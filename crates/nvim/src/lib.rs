@@ -294,7 +294,7 @@ fn sessions_start(mut arguments: Arguments) -> Result<Value, Error> {
     Ok(Value::Bool(true))
 }
 
-/// `sessions_stop()` → true once it has ended.
+/// `sessions_stop()` → true; Neovim exits.
 fn sessions_stop(_arguments: Arguments) -> Result<Value, Error> {
     sessions::stop().map(|()| Value::Bool(true))
 }

@@ -4,7 +4,7 @@ use std::io;
 
 use crate::error::SessionError;
 
-/// Why a request was refused or failed, or why the service did not end.
+/// Why a request was refused or failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServiceError {
@@ -23,9 +23,6 @@ pub enum ServiceError {
     /// Too many requests are unanswered.
     #[error("too many requests about sessions are unanswered")]
     Busy,
-    /// A thread did not end in time and was abandoned.
-    #[error("not everything stopped in time; what did not was left behind")]
-    Stuck,
     /// A bug: the job panicked.
     #[error("it could not be finished: the log file may tell more")]
     Lost,

@@ -2,8 +2,8 @@
 //! [`News`] through a [`Sink`].
 //!
 //! All share the watcher, the store and a few threads. Invariants: no disk work runs on the calling thread; every
-//! request is answered exactly once unless it was cancelled (a future: dropped), and then never; shutdown has a
-//! deadline, so that a hanging disk does not keep the editor from quitting.
+//! request is answered exactly once unless it was cancelled (a future: dropped), and then never; the end is not waited
+//! for, so that neither a hanging disk nor a large transcript keeps the editor from quitting.
 
 mod board;
 mod client;
@@ -21,10 +21,7 @@ mod shared;
 mod sink;
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
-use std::thread;
-use std::time::Duration;
 
 use tokio::sync::oneshot;
 
@@ -167,29 +164,6 @@ impl Service {
             client.close();
         }
         self.shared.pools.dismiss();
-    }
-
-    /// Ends everything. Open transcripts are dropped on another thread: they may be large, and their disk may hang.
-    ///
-    /// # Errors
-    /// [`ServiceError::Stuck`] if a thread outlived the deadline and was abandoned, [`ServiceError::Thread`].
-    pub fn stop(self: Arc<Self>, deadline: Duration) -> Result<(), ServiceError> {
-        self.close();
-        let (alive, done) = mpsc::channel::<()>();
-        let end = move || {
-            let _alive = alive;
-            let pools = Arc::clone(&self.shared.pools);
-            drop(self);
-            pools.wait();
-        };
-        thread::Builder::new().spawn(end).map_err(ServiceError::Thread)?;
-        match done.recv_timeout(deadline) {
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => Ok(()),
-            Err(RecvTimeoutError::Timeout) => {
-                tracing::warn!("a session thread did not end in time");
-                Err(ServiceError::Stuck)
-            }
-        }
     }
 }
 

@@ -35,6 +35,7 @@ impl Pools {
     }
 
     /// Waits until all jobs are done, without a time limit.
+    #[cfg(test)]
     pub(super) fn wait(&self) {
         self.requests.wait();
         self.transcripts.wait();
@@ -118,6 +119,7 @@ impl<const SIZE: usize> Pool<SIZE> {
         drop(waiting);
     }
 
+    #[cfg(test)]
     fn wait(&self) {
         drop(self.fewer.wait_while(self.lock(), |state| state.threads > 0));
     }
