@@ -145,6 +145,15 @@ vim.api.nvim_create_autocmd("ExitPre", {
   end,
   desc = "Claude Code: sessions that work may go on without Neovim",
 })
+vim.api.nvim_create_autocmd("SessionWritePost", {
+  group = leaving,
+  callback = function()
+    if package.loaded["claude-ide.ui.ours"] then
+      require("claude-ide.leave.written_session").mend()
+    end
+  end,
+  desc = "Claude Code: a session with windows of ours can be loaded without an error",
+})
 vim.api.nvim_create_autocmd("SessionLoadPost", {
   group = leaving,
   callback = function()

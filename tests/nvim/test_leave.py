@@ -150,3 +150,43 @@ def test_what_a_session_brought_of_ours_goes(start_nvim):
     nvim.cmd("source old.vim")
     names = nvim.lua("return vim.tbl_map(vim.api.nvim_buf_get_name, vim.api.nvim_list_bufs())")
     assert not [name for name in names if name.startswith("claude://")]
+
+
+SHOWN = """
+return vim.tbl_map(function(win)
+  return vim.fn.fnamemodify(vim.fn.bufname(vim.api.nvim_win_get_buf(win)), ":t")
+end, vim.api.nvim_tabpage_list_wins(0))
+"""
+
+
+def restored(nvim):
+    assert nvim.lua("return vim.v.errmsg") == ""
+    nvim.wait(lambda: "Fix the off-by-one in the parser, then run the tests." in nvim.lua(TRANSCRIPT), what="its text")
+    listed = nvim.lua("return vim.tbl_map(function(buf) return buf.name end, vim.fn.getbufinfo({ buflisted = 1 }))")
+    assert not [name for name in listed if name.endswith(")")], listed
+    return nvim.lua(SHOWN)
+
+
+def test_a_session_written_beside_windows_of_ours_restores_those_of_the_user(start_nvim, tmp_path):
+    script = conversation(tmp_path / "home", tmp_path / "project")
+    files = {"a.txt": "one\n", "b.txt": "alpha\n"}
+    nvim = start_nvim(args=["a.txt"], files=files, env={**FakeCli(tmp_path).environment(), **ENV})
+    nvim.cmd("split b.txt")
+    nvim.cmd("Claude board")
+    nvim.cmd("split a.txt")
+    nvim.cmd("wincmd p")
+    nvim.cmd("new")
+    nvim.cmd(f"Claude transcript {script.id}")
+    name = "Fix the parser"
+    nvim.wait(lambda: name in nvim.lua(SHOWN), what="the transcript")
+    nvim.cmd("split")
+    nvim.cmd("split b.txt | wincmd p | bprevious | buffer #")
+    open_terminal(nvim)
+    nvim.cmd("mksession Session.vim")
+    before = nvim.lua(SHOWN)
+    assert before.count(name) == 2 and {"board (Claude)", "Claude (terminal)"} < set(before)
+    after = start_nvim(args=["-S", "Session.vim"], env=ENV)
+    after.wait(lambda: set(restored(after)) == {"a.txt", "b.txt", name}, what="the user's windows")
+    assert sorted(restored(after)) == sorted(shown for shown in before if not shown.endswith(")"))
+    nvim.cmd("let v:errmsg = '' | silent source Session.vim")
+    assert restored(nvim) == before
