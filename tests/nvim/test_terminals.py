@@ -191,6 +191,23 @@ def test_each_tab_page_has_one_in_its_own_project(start, cli, tmp_path):
     assert shown(nvim) == ["Claude"]
 
 
+@pytest.mark.every_nvim
+def test_a_tab_page_opened_in_the_terminal_does_not_take_it_along(start, cli):
+    nvim = per_tab(start, "Claude")
+    first = nvim.lua("return vim.api.nvim_get_current_tabpage()")
+    nvim.cmd("Claude focus")
+    nvim.wait("vim.api.nvim_get_mode().mode == 't'", what="terminal mode")
+    nvim.keys("<C-\\><C-n>:tabnew<CR>")
+    nvim.wait("vim.fn.tabpagenr() == 2 and vim.fn.bufname() == ''", what="the tab page")
+    assert nvim.lua("return require('claude-ide.terminal').list()[1].tab") == first
+    nvim.keys(":Claude<CR>")
+    nvim.wait(lambda: len(cli.starts()) == 2, what="one of its own")
+    nvim.wait("vim.api.nvim_get_mode().mode == 't'")
+    assert shown(nvim) == ["Claude 2"]
+    nvim.cmd("tabprevious")
+    assert shown(nvim) == ["Claude"]
+
+
 def test_a_tab_page_without_one_ends_none_of_another(start):
     nvim = per_tab(start, "Claude")
     nvim.keep_notices()
