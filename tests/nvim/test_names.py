@@ -177,6 +177,38 @@ def test_no_language_server_and_no_autocommand_of_files_sees_it(start_nvim, conn
     assert nvim.lua("return { opened, events_of_files }") == [[]]
 
 
+# Like which-key.nvim, which reads the keys of a buffer that is entered.
+ENTERED = """
+entered = {}
+vim.api.nvim_create_autocmd("BufEnter", { callback = function(event)
+  if (vim.b[event.buf].claude_ide or {}).kind ~= "proposal" then return end
+  local keys = vim.tbl_map(function(map) return map.lhs end, vim.api.nvim_buf_get_keymap(event.buf, "n"))
+  entered[#entered + 1] = { event.buf == vim.api.nvim_get_current_buf(), vim.list_contains(keys, "g?") }
+end })
+"""
+
+
+@pytest.mark.parametrize("place", ["tab", "current", "float"])
+def test_plugins_learn_of_the_buffer_once_it_has_its_keys(start_nvim, place):
+    opts = {"diff": {"open_in": place}}
+    nvim = start_nvim(files={KEYS: OLD, "b.txt": OLD}, args=["b.txt"], init_lua=ENTERED, opts=opts)
+    diffs = Diffs(nvim)
+    diffs.open(1, KEYS, NEW)
+    nvim.wait("#entered > 0", what="the event")
+    assert nvim.lua("return entered") == [[True, True]]
+
+
+def test_a_diff_that_is_not_entered_says_nothing(start_nvim):
+    nvim = start_nvim(
+        files={KEYS: OLD, "b.txt": OLD}, args=["b.txt"], init_lua=ENTERED, opts={"diff": {"focus": False}}
+    )
+    diffs = Diffs(nvim)
+    diffs.propose(1, KEYS, NEW)
+    nvim.wait("#vim.api.nvim_list_tabpages() == 2", what="the diff")
+    nvim.lua("vim.wait(0)")
+    assert nvim.lua("return entered") == []
+
+
 def keep_what_is_typed(nvim):
     """The user types into the proposal, and the CLI withdraws it."""
     nvim.keys("omine<Esc>")

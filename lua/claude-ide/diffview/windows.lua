@@ -1,7 +1,7 @@
 -- The windows of two texts, with a list of files if there are several: opens, styles, rearranges and closes them. The content and
 -- decisions are the caller's.
 -- Invariants: the proposal's window stays open throughout, so cursor, view and undo history survive changes of the layout. Only windows
--- opened here are closed. Nothing here triggers autocommands.
+-- opened here are closed. Nothing here triggers autocommands, which could change the windows, until they are ready: see `announce`.
 local M = {}
 
 local places = require("claude-ide.diffview.place")
@@ -195,6 +195,16 @@ local function end_comparing(view)
   end
 end
 
+---Tells plugins that the user is in the proposal, where it has its keys: some read those of each buffer that is entered. By a name that
+---is no file's: who looks at files need not see it.
+---@param view claude-ide.diffview.View
+local function announce(view)
+  local win = vim.api.nvim_get_current_win()
+  if win == view.wins.proposal and vim.api.nvim_win_get_buf(win) == view.bufs.proposal then
+    pcall(vim.api.nvim_exec_autocmds, "BufEnter", { pattern = "claude://diff", modeline = false })
+  end
+end
+
 ---Opens the windows and shows the first change.
 ---@param view claude-ide.diffview.View with its buffers; sets `wins`, `tab` and, if missing, `screen`
 ---@param focus boolean enter it
@@ -233,6 +243,11 @@ function M.open(view, focus)
       M.close(view)
     end
     error(err, 0)
+  end
+  if focus then
+    vim.schedule(function()
+      announce(view)
+    end)
   end
 end
 
