@@ -215,3 +215,26 @@ def test_text_on_changed_words_and_in_winbars_can_be_read_in_any_scheme(start_nv
     nvim.cmd("highlight ClaudeDiffHint guifg=#123456")
     nvim.cmd("doautocmd <nomodeline> ColorScheme")
     assert nvim.lua(COLOURS, ["ClaudeDiffHint"])["ClaudeDiffHint"]["fg"] == 0x123456, "the user's own stays"
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_the_language_of_a_code_block_can_be_read_in_any_scheme(start_nvim, name):
+    faint = {"dark": ("#3b4261", "#292e42"), "light": ("#b4b5b9", "#c4c8da")}[SCHEMES[name]["background"]]
+    scheme = {**SCHEMES[name], "NonText": faint[0], "CursorLine": f"- {faint[1]}"}
+    nvim = start_nvim()
+
+    def check():
+        groups = nvim.lua(COLOURS, ["ClaudeTranscriptFence", "ClaudeTranscriptCodeBlock", "Normal"])
+        block = groups["ClaudeTranscriptCodeBlock"]["bg"]
+        most = contrast(groups["Normal"]["fg"], block)
+        assert contrast(groups["ClaudeTranscriptFence"]["fg"], block) >= min(4.5, most) - 0.01
+
+    nvim.lua(SCHEME, scheme)
+    nvim.lua("require('claude-ide.transcript.colour').define()")
+    check()
+    nvim.lua(SCHEME, scheme)
+    check()
+    nvim.cmd("highlight ClaudeTranscriptFence guifg=#123456")
+    nvim.cmd("doautocmd <nomodeline> ColorScheme")
+    own = nvim.lua(COLOURS, ["ClaudeTranscriptFence"])
+    assert own["ClaudeTranscriptFence"]["fg"] == 0x123456, "the user's own stays"

@@ -167,15 +167,20 @@ local function make(group, definition)
   made[group] = vim.api.nvim_get_hl(0, { name = group })
 end
 
----Keeps the pieces of winbars readable: many schemes have comments and keys in colours for another background.
-local function define_for_winbars()
-  local normal = get("Normal")
-  local bar = vim.fn.has("nvim-0.11") == 1 and get("WinBar") or normal -- before 0.11 ours have no colour of their own
-  local bg, text = bar.bg or normal.bg, bar.fg or normal.fg
-  if not bg or not text or bar.reverse then
+---Groups whose text is kept readable, with those of the scheme that they link to, by the group that they stand on. Many schemes have
+---comments, keys and signs in colours for another background.
+---@type table<string, table<string, string>>
+local readable = {}
+
+---@param on string
+---@param groups table<string, string>
+local function define_readable(on, groups)
+  local normal, surface = get("Normal"), get(on)
+  local bg, text = surface.bg or normal.bg, surface.fg or normal.fg
+  if not bg or not text or surface.reverse then
     return
   end
-  for group, link in pairs(require("claude-ide.ui.highlights").IN_WINBARS) do
+  for group, link in pairs(groups) do
     local present, given = vim.api.nvim_get_hl(0, { name = group }), get(link)
     local is_ours = present.link == link or made[group] and vim.deep_equal(present, made[group])
     if is_ours and given.fg and not given.bg and not given.reverse then
@@ -191,6 +196,14 @@ local function define_for_winbars()
       made[group] = vim.api.nvim_get_hl(0, { name = group })
     end
   end
+end
+
+---Keeps the text of groups readable, now and after each change of the colour scheme.
+---@param on string group of the background
+---@param groups table<string, string> links to groups of the scheme
+function M.keep_readable(on, groups)
+  readable[on] = groups
+  define_readable(on, groups)
 end
 
 ---'winhighlight' for diff mode: on the left a line without counterpart is removed, not added.
@@ -231,8 +244,13 @@ function M.define()
   local changed, text = get("DiffChange"), get("DiffText")
   make("ClaudeDiffChangedLine", next(changed) and { link = "DiffChange" } or { link = "CursorLine" })
   make("ClaudeDiffChangedWord", next(text) and { link = "DiffText" } or added_word)
-  require("claude-ide.ui.highlights").define_shared()
-  define_for_winbars()
+  local highlights = require("claude-ide.ui.highlights")
+  highlights.define_shared()
+  -- Before 0.11 ours have no colour of their own.
+  readable[vim.fn.has("nvim-0.11") == 1 and "WinBar" or "Normal"] = highlights.IN_WINBARS
+  for on, groups in pairs(readable) do
+    define_readable(on, groups)
+  end
   listen()
 end
 

@@ -46,10 +46,15 @@ local LINKS = {
   ClaudeTranscriptWaiting = "DiagnosticWarn",
 }
 
+---On the background of a code block a fence is its language alone, which is to be read.
+local IN_CODE_BLOCKS = { ClaudeTranscriptFence = LINKS.ClaudeTranscriptFence }
+
 ---Defines highlight groups that the user and the colour scheme have not defined.
 function M.define()
-  require("claude-ide.diffview.colours").define()
+  local colours = require("claude-ide.diffview.colours")
+  colours.define()
   require("claude-ide.ui.highlights").link(LINKS)
+  colours.keep_readable("ClaudeTranscriptCodeBlock", IN_CODE_BLOCKS)
 end
 
 ---@type table<string, string|false> languages with a parser, by fence name
