@@ -528,6 +528,26 @@ def test_nothing_hides_in_a_command_that_is_changed(changing):
     assert output(client, call) == {"behavior": "allow"}, "the marks are no part of it"
 
 
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("marks", [False, True])
+def test_no_wrapped_option_of_a_question_looks_like_another_one(lab, marks):
+    nvim, client = lab
+    nvim.cmd("set columns=60")
+    label, about = "Rebuild it with every flag that the build knows of, then\u00a0run 2 Ship it", "which takes " * 8
+    options = [{"label": label, "description": about}, {"label": "Leave it"}]
+    ask(client, tool="AskUserQuestion", suggestions=[], questions=[
+        {"question": "What now?", "header": "Build", "multiSelect": marks, "options": options}
+    ])  # fmt: skip
+    nvim.wait_kind("question")
+    shown = nvim.wait_screen(re.compile("2 .*Leave it"))
+    rows = [match.group(1) for match in re.finditer("│([^│]*)│", shown)]
+    first = next(at for at, row in enumerate(rows) if row.startswith("1 "))
+    text = rows[first].index("Rebuild")
+    assert rows[first + 1][:text].isspace() and not rows[first + 1][text].isspace()
+    assert len([row for row in rows if row[0].isdigit()]) == 2
+    assert len([row for row in rows if re.match("  (which|takes) ", row)]) == 2
+
+
 def test_a_question_and_a_plan_are_answered_with_their_arguments(lab):
     nvim, client = lab
     options = [{"label": "Red", "description": "warm"}, {"label": "Blue", "preview": "+------+\n| blue |\n+------+"}]

@@ -119,6 +119,9 @@ local function key_lines(text, width)
   return lines
 end
 
+---What precedes the words of a choice, as a pattern of Vim's.
+local BEFORE_CHOICE = [[^\d\+ \%(\[[x ]\] \|\* \)\=]]
+
 ---Cells of a key's description, if all keys are to fit on one line.
 local SHORT = 18
 
@@ -404,6 +407,9 @@ function draw(card)
     wo.wrap, wo.linebreak, wo.winfixbuf = true, true, true
     map(card, text)
   end
+  -- A wrapped choice goes on below its words: what begins there looks like no other choice.
+  vim.bo[card.buf].formatlistpat = BEFORE_CHOICE
+  vim.wo[win][0].breakindent, vim.wo[win][0].breakindentopt = #choices > 0, "list:-1"
   -- Only the window knows where lines are wrapped.
   local height = vim.api.nvim_win_text_height(win, {}).all
   config = place(height, title, text.is_warning)
