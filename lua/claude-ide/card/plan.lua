@@ -13,12 +13,11 @@ local namespace = vim.api.nvim_create_namespace("claude-ide.card.plan")
 ---@field words string
 ---@field mark? integer
 
----@class claude-ide.card.Plan : claude-ide.Request
+---@class claude-ide.card.Plan : claude-ide.Request, claude-ide.card.Shown
 ---@field text string as proposed
 ---@field kept? string its text when the buffer was unloaded
 ---@field comments claude-ide.card.plan.Comment[]
 ---@field buf? integer
----@field win? integer
 
 ---@param plan claude-ide.card.Plan
 ---@return string
@@ -259,31 +258,6 @@ end
 
 local wait ---@type fun(plan: claude-ide.card.Plan)
 
----A plan whose window others close comes again. Who closes it in it wants it later.
----@param plan claude-ide.card.Plan
-local function follow_window(plan)
-  local win = plan.win --[[@as integer]]
-  vim.api.nvim_create_autocmd("WinClosed", {
-    pattern = tostring(win),
-    once = true,
-    desc = "Claude Code: a plan whose window goes is shown again",
-    callback = function()
-      local is_by_user = require("claude-ide.ui.guard.typing").is_key_in(win)
-      vim.schedule(function()
-        if plan.win ~= win or plan.state ~= "pending" then
-          return
-        end
-        plan.win = nil
-        if is_by_user then
-          require("claude-ide.card.window").say_it_waits("plan")
-        else
-          wait(plan)
-        end
-      end)
-    end,
-  })
-end
-
 ---@param plan claude-ide.card.Plan
 local function show(plan)
   if plan.state ~= "pending" then
@@ -301,7 +275,9 @@ local function show(plan)
   require("claude-ide.ui.window_look").window(plan.win, "%{%v:lua.require'claude-ide.card.plan'.bar()%}")
   local wo = vim.wo[plan.win][0]
   wo.wrap, wo.linebreak = true, true
-  follow_window(plan)
+  require("claude-ide.card.later").follow(plan, plan, "plan", function()
+    wait(plan)
+  end)
 end
 
 ---Shows a plan once the user is not typing.

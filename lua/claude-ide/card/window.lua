@@ -28,18 +28,16 @@ local WIDTH, HEIGHT = 90, 0.6
 ---@field command? { first: integer, last: integer } lines of a shell's command
 ---@field is_warning? boolean the title warns
 
----@class claude-ide.card.Card
+---@class claude-ide.card.Card: claude-ide.card.Shown
 ---@field request claude-ide.Request
 ---@field text fun(is_whole: boolean): claude-ide.card.Text
 ---@field package is_whole? boolean nothing is omitted
 ---@field package is_cut? boolean
 ---@field package choice? any where the cursor was last set
 ---@field package buf? integer
----@field package win? integer
 ---@field package from? integer the previous window
 ---@field package was_typing? boolean the user was in terminal mode there
 ---@field package shown? claude-ide.card.Text
----@field package times_lost? integer
 
 ---@type claude-ide.card.Card[] the shown one first
 local cards = {}
@@ -428,40 +426,6 @@ end
 
 local show_first ---@type fun()
 
----How often a question comes again.
-local MOST_LOST = 3
-
----@param noun string
-function M.say_it_waits(noun)
-  local notice = require("claude-ide.ui.notice")
-  notice.info(("The %s waits: %s shows it again."):format(noun, notice.way_to("decide")))
-end
-
----A question whose window goes with its tab page, or at the hands of another program, comes again. Who closes it in it wants it later.
----@param card claude-ide.card.Card
-local function follow_window(card)
-  local win = card.win --[[@as integer]]
-  vim.api.nvim_create_autocmd("WinClosed", {
-    pattern = tostring(win),
-    once = true,
-    desc = "Claude Code: a question whose window goes is shown again",
-    callback = function()
-      local is_by_user = require("claude-ide.ui.guard.typing").is_key_in(win)
-      vim.schedule(function()
-        if card.win ~= win or card.request.state ~= "pending" then
-          return
-        end
-        card.win, card.times_lost = nil, (card.times_lost or 0) + 1
-        if is_by_user or card.times_lost > MOST_LOST then
-          M.say_it_waits("question")
-        else
-          show_first()
-        end
-      end)
-    end,
-  })
-end
-
 ---@param card claude-ide.card.Card
 local function show(card)
   if card.request.state ~= "pending" or cards[1] ~= card then
@@ -488,7 +452,7 @@ local function show(card)
   card.buf, card.choice = buf, nil
   require("claude-ide.ui.guard.closing").finish() -- it would take the card along
   draw(card)
-  follow_window(card)
+  require("claude-ide.card.later").follow(card, card.request, "question", show_first)
   local map_keys = card.request.requester.map_keys
   if map_keys then
     map_keys(buf)
@@ -675,7 +639,7 @@ end
 function M.hide()
   if cards[1] then
     take_down(cards[1])
-    M.say_it_waits("question")
+    require("claude-ide.card.later").say_it_waits("question")
   end
 end
 
