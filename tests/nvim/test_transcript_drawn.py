@@ -51,6 +51,19 @@ def test_a_table_that_is_wider_than_the_window_is_as_it_was_written(start_nvim, 
     nvim.wait_screen(DRAWN)
 
 
+def test_a_wide_table_stands_in_columns_where_lines_are_not_wrapped(start_nvim, script):
+    script.reply(TABLE.replace("reads", "reads " + "much " * 30))
+    nvim = show(start_nvim, script)
+    nvim.wait_screen("| Name | What it does | Lines |")
+    nvim.cmd("setlocal nowrap")
+    nvim.wait(lambda: "├────────┼" in screen(nvim), what="its columns")
+    go_to(nvim, "| `a.py`")
+    nvim.keys("$")
+    nvim.wait(lambda: "│ Lines │" in screen(nvim), what="the other end")
+    nvim.cmd("setlocal wrap")
+    nvim.wait(lambda: "├" not in screen(nvim), what="the plain text")
+
+
 def test_a_long_head_is_a_head(start_nvim, script):
     names = ["one", "two", "three"]
     head = " | ".join(f"[{name}](https://example.org/{name * 9})" for name in names)

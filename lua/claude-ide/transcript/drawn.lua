@@ -162,7 +162,7 @@ end
 
 ---@param marks claude-ide.transcript.DrawnMark[]
 ---@param piece claude-ide.transcript.Piece
----@param columns integer cells of the window
+---@param columns number cells of the window
 local function add_table(marks, piece, columns)
   local of = piece.table --[[@as claude-ide.transcript.Table]]
   of.drawn = of.version
@@ -185,7 +185,7 @@ end
 
 ---Marks of a piece.
 ---@param piece claude-ide.transcript.Piece
----@param columns integer cells of the window
+---@param columns number cells of the window
 ---@return claude-ide.transcript.DrawnMark[]
 function M.marks(piece, columns)
   local marks = {} ---@type claude-ide.transcript.DrawnMark[]

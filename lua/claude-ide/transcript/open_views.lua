@@ -17,7 +17,7 @@ local M = {}
 ---@field busy boolean a request is pending
 ---@field again boolean update again after it
 ---@field colouring boolean
----@field columns? integer text width of the windows when tables were last drawn
+---@field columns? number text width of the windows when tables were last drawn
 ---@field forgetting? boolean distant rows are being dropped
 ---@field filled_from? integer rendered rows at the last idle request
 ---@field full? boolean rows had to be dropped: distant ones stay empty

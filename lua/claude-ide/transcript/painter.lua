@@ -139,11 +139,14 @@ local function draw(canvas, first, indent, mark)
   })
 end
 
----Width of the narrowest window.
+---Width of the narrowest window. One with 'nowrap' has room for any line.
+---@param buf integer
+---@return number
 local function columns_in(buf)
-  local columns = vim.o.columns
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    columns = math.min(columns, vim.api.nvim_win_get_width(win))
+  local windows = vim.fn.win_findbuf(buf)
+  local columns = windows[1] and math.huge or vim.o.columns ---@type number
+  for _, win in ipairs(windows) do
+    columns = vim.wo[win].wrap and math.min(columns, vim.api.nvim_win_get_width(win)) or columns
   end
   return columns
 end
@@ -176,7 +179,7 @@ local function paint(canvas, line, prose, piece)
   end
 end
 
----A window's width changed: draws tables again that fit now, or no longer.
+---A window's width or 'wrap' changed: draws tables again that fit now, or no longer.
 ---@param view claude-ide.transcript.View
 function M.resized(view)
   local columns = columns_in(view.buf)

@@ -123,6 +123,17 @@ local function create_autocommands(view)
       end
     end),
   })
+  vim.api.nvim_create_autocmd("OptionSet", {
+    group = group,
+    pattern = "wrap",
+    desc = "Claude Code: a table that is wider than the window is drawn where lines are not wrapped",
+    callback = vim.schedule_wrap(require("claude-ide.safely").wrap("draw the tables", function()
+      if #vim.fn.win_findbuf(view.buf) > 0 then
+        require("claude-ide.transcript.painter").resized(view)
+        require("claude-ide.transcript.loader").colour(view)
+      end
+    end)),
+  })
   ---@param windows integer[]
   local function stay(windows)
     for _, win in ipairs(windows) do
