@@ -136,6 +136,16 @@ vim.api.nvim_create_autocmd("BufWinLeave", {
   end,
   desc = "Claude Code: nothing of ours in a saved session",
 })
+vim.api.nvim_create_autocmd("CmdlineLeave", {
+  group = leaving,
+  pattern = ":",
+  callback = function()
+    if package.loaded["claude-ide.sessions"] then
+      require("claude-ide.leave.ask_before_quit").note_command()
+    end
+  end,
+  desc = "Claude Code: know a command that quits",
+})
 vim.api.nvim_create_autocmd("ExitPre", {
   group = leaving,
   callback = function()

@@ -84,6 +84,30 @@ def test_the_question_is_on_the_screen_and_enter_stays(at_work):
     nvim.wait("vim.fn.bufname() == 'a.txt'", what="the file")
 
 
+# Like plugins that show messages as notifications.
+SHOWS_MESSAGES = """
+errors = {}
+vim.ui_attach(vim.api.nvim_create_namespace("messages"), { ext_messages = true }, function(event, kind, content)
+  if event == "msg_show" and (kind or ""):find("^emsg") then errors[#errors + 1] = vim.inspect(content) end
+end)
+"""
+
+
+@pytest.mark.every_nvim
+def test_the_question_leaves_no_error_where_plugins_show_messages(at_work):
+    nvim = at_work()
+    nvim.cmd("Claude hide")
+    nvim.lua(SHOWS_MESSAGES)
+    nvim.answer(*([STAY] * 9))
+    before = nvim.lua("return { vim.api.nvim_list_wins(), vim.api.nvim_list_bufs(), vim.fn.getwininfo()[1].height }")
+    for keys in (":qa<CR>", ":q<CR>", ":x<CR>", ":tabnew<CR>:qa<CR>", ":tabclose<CR>:qa<CR>"):
+        quit_with(nvim, keys)
+        assert nvim.lua("return errors") == [], keys
+    after = nvim.lua("return { vim.api.nvim_list_wins(), vim.api.nvim_list_bufs(), vim.fn.getwininfo()[1].height }")
+    assert after[0] == before[0] and after[2] == before[2]
+    assert nvim.lua("return { vim.o.showtabline, vim.fn.bufname() }") == [1, "a.txt"]
+
+
 @pytest.mark.every_nvim
 @pytest.mark.parametrize("keys", [":qa!<CR>", "ZQ:qa!<CR>", ":cq<CR>"])
 def test_a_quit_that_is_meant_is_not_asked_about(at_work, keys):

@@ -84,6 +84,54 @@ local function refuse()
   end
 end
 
+---Commands that may be refused, if no `!` follows.
+local QUITS = { quit = true, quitall = true, qall = true, wq = true, xit = true, exit = true }
+
+---The user has typed one of them, which Neovim carries out now.
+local is_plain = false
+
+---A command line is about to be carried out.
+function M.note_command()
+  local ok, command = pcall(vim.api.nvim_parse_cmd, vim.fn.getcmdline(), {})
+  if ok and QUITS[command.cmd] and not command.bang and not vim.v.event.abort then
+    is_plain = true
+    vim.schedule(function()
+      is_plain = false
+    end)
+  end
+end
+
+---Whether a buffer has changes for which Neovim would refuse to quit, or which `:xall` would write.
+---@return boolean
+local function has_changes()
+  return vim.iter(vim.api.nvim_list_bufs()):any(function(buf)
+    return vim.bo[buf].modified and vim.list_contains({ "", "acwrite", "help" }, vim.bo[buf].buftype)
+  end)
+end
+
+---Makes Neovim refuse to exit without an error, which plugins would show as a notification, until the function that it returns is called:
+---it gives up if an autocommand leaves the tab page. Even after a `!`, so this is for a command that is known to have none.
+---@return fun() release
+local function refuse_silently()
+  local restore, silently = require("claude-ide.ui.restore"), require("claude-ide.ui.quietly").run
+  local here, tabline = restore.remember_place(), vim.o.showtabline
+  local buf = require("claude-ide.ui.own_buffer").create({ kind = "guard", bo = { bufhidden = "wipe" } })
+  silently(function()
+    if tabline == 1 and #vim.api.nvim_list_tabpages() == 1 then
+      vim.o.showtabline = 0 -- else it would appear, and resize the windows
+    end
+    vim.cmd("keepalt tab sbuffer " .. buf)
+  end)
+  local win = vim.api.nvim_get_current_win()
+  return function()
+    silently(function()
+      restore.go(here)
+      require("claude-ide.window").close(win)
+      vim.o.showtabline = tabline
+    end)
+  end
+end
+
 ---@param restarts boolean
 local function quit(restarts)
   is_decided = true
@@ -225,7 +273,7 @@ function M.before_exit()
     return
   end
   local restarts = vim.v.exitreason == "restart" -- since 0.12
-  local release = refuse()
+  local release = is_plain and not has_changes() and refuse_silently() or refuse()
   vim.schedule(function()
     if vim.v.exiting ~= vim.NIL then
       return -- `:qa!`: something waits at exit
