@@ -117,8 +117,8 @@ def what_the_terminals_own_dialog_asks_is_answered_by_the_first(nvim, reader, mo
     assert asked["text"].startswith(f"touch {made}")
     assert {choice["id"]: choice["label"] for choice in asked["choices"]} == {
         "allow": "Allow once",
-        "always:1": f"Allow from now on: work in {nvim.project} (this session)",
-        "always:2": "Allow from now on: mode acceptEdits (this session)",
+        "always:1": f"Allow from now on: add {nvim.project} to the folders that Claude works in (this session)",
+        "always:2": "Allow from now on: accept edits of files without asking: mode acceptEdits (this session)",
         "reject": "Deny",
     }
     nvim.wait_screen(QUESTION)

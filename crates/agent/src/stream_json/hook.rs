@@ -139,7 +139,7 @@ mod tests {
     fn a_call_is_asked_about_as_in_a_chat() {
         let (Ask::Permission(asked), _) = read("Bash", r#"{"command":"ls"}"#) else { panic!() };
         assert_eq!((asked.title.as_str(), asked.parts.len()), ("Claude wants to use Bash", 1));
-        assert_eq!(asked.rules, ["mode acceptEdits (this session)"]);
+        assert_eq!(asked.rules, ["accept edits of files without asking: mode acceptEdits (this session)"]);
         let by = HookAgent { id: "a0f82dfe", kind: "Explore", task: "Look around" };
         let (Ask::Permission(of_agent), _) = HookAsk::read("Bash", "{}", "", by).unwrap() else { panic!() };
         assert_eq!(of_agent.title, "The subagent Explore (a0f82d) wants to use Bash");

@@ -222,16 +222,23 @@ fn rule(suggestion: &Value) -> String {
         other => other,
     };
     match field("type").as_deref() {
-        Some("setMode") => format!("mode {} ({place})", field("mode").unwrap_or_default()),
+        Some("setMode") => {
+            let mode = field("mode").unwrap_or_default();
+            let meaning = if mode == "acceptEdits" { "accept edits of files without asking: " } else { "" };
+            format!("{meaning}mode {mode} ({place})")
+        }
         Some("addDirectories") => {
             let folders: Vec<&str> = list(suggestion.get("directories")).filter_map(Value::as_str).collect();
-            format!("work in {} ({place})", folders.join(", "))
+            format!("add {} to the folders that Claude works in ({place})", folders.join(", "))
         }
         _ => {
             let rules: Vec<String> = list(suggestion.get("rules"))
                 .map(|rule| {
                     let tool = text(rule.get("toolName")).unwrap_or_default();
-                    text(rule.get("ruleContent")).map_or(tool.clone(), |content| format!("{tool}({content})"))
+                    let Some(content) = text(rule.get("ruleContent")) else { return tool };
+                    // Of some commands, such as `curl`, the CLI suggests no prefix (2.1.329).
+                    let extent = if tool == "Bash" && !content.contains('*') { ", this command alone" } else { "" };
+                    format!("{tool}({content}){extent}")
                 })
                 .collect();
             format!("{} {} ({place})", field("behavior").unwrap_or_else(|| "allow".to_owned()), rules.join(", "))
@@ -311,7 +318,10 @@ mod tests {
         let suggestions = json!([
             {"type":"addRules","behavior":"deny","destination":"localSettings","rules":[{"toolName":"Bash","ruleContent":"ls:*"},{"toolName":"Read"}]},
             {"type":"setMode","mode":"acceptEdits","destination":"session"},
+            {"type":"setMode","mode":"plan","destination":"session"},
             {"type":"addDirectories","directories":["/a","/b"],"destination":"elsewhere"},
+            {"type":"addRules","behavior":"allow","destination":"session","rules":[{"toolName":"Bash","ruleContent":"curl -s x"}]},
+            {"type":"addRules","behavior":"allow","destination":"session","rules":[{"toolName":"WebFetch","ruleContent":"domain:x"}]},
             {"rules":7},
         ]);
         let mut ask = json!({"tool_name":"Bash","permission_suggestions":suggestions});
@@ -319,8 +329,11 @@ mod tests {
             of(&ask).rules,
             [
                 "deny Bash(ls:*), Read (.claude/settings.local.json)",
-                "mode acceptEdits (this session)",
-                "work in /a, /b (elsewhere)",
+                "accept edits of files without asking: mode acceptEdits (this session)",
+                "mode plan (this session)",
+                "add /a, /b to the folders that Claude works in (elsewhere)",
+                "allow Bash(curl -s x), this command alone (this session)",
+                "allow WebFetch(domain:x) (this session)",
                 "allow  (?)",
             ]
         );
