@@ -2,14 +2,14 @@
 
 use crate::live::LiveChange;
 
-/// Identifies a follower of a [`Watcher`].
+/// Identifies a follower of a [`super::Watcher`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct FollowId(pub(super) u64);
 
 /// An update of a watcher.
 #[derive(Debug)]
 pub(crate) enum Update {
-    /// A followed transcript or its subagents changed: see [`Watcher::follow`].
+    /// A followed transcript or its subagents changed: see [`super::Watcher::follow`].
     News {
         /// The follower.
         follow: FollowId,
