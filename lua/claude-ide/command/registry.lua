@@ -183,8 +183,8 @@ return {
   {
     name = "accept",
     args = "[all]",
-    doc = "Accept a proposed edit: the current tab page's, else the oldest; or all. One that you have not seen "
-      .. "yet is shown instead. A changeset of several files is one edit, see |claude-ide-changeset|.",
+    doc = "Accept a proposed edit: the current tab page's, else the oldest; or all. A proposal that you have not seen yet "
+      .. "is shown instead of accepted. A changeset of several files is one edit, see |claude-ide-changeset|.",
     run = of("diffs", "accept"),
     complete = complete_all,
   },
@@ -256,10 +256,10 @@ return {
   {
     name = "sessions",
     args = "[all] [{words}] | {action} [{title} | {id}] | rename [{title}]",
-    doc = "Choose a session of this project, or of all projects, then an action: `read`, `resume` in the "
-      .. "terminal, `fork`, `copy` its id, `export` as Markdown, `stop` its process. Words filter by title, prompts, branch or id. "
-      .. "Or give the action first, with a title, words of it, or an id or prefix; without any: for the "
-      .. "session of this transcript, or a chosen one. `rename` sets its title. See |claude-ide-sessions|.",
+    doc = "Choose a session of this project, or of all projects, then an action: `read`, `resume` in the terminal, "
+      .. "`fork`, `copy` its id, `export` as Markdown, `stop` its process. Words filter by title, prompts, branch or id. "
+      .. "Or give the action first, with a title, words of it, or an id or prefix; without any: for the session of this "
+      .. "transcript, or a chosen one. `rename` sets its title. See |claude-ide-sessions|.",
     run = of("sessions", "run"),
     complete = of("sessions", "complete"),
   },
