@@ -36,30 +36,30 @@ return {
   {
     name = "open",
     args = "[CLI arguments]",
-    doc = "Show and focus the terminal. Starts the server and the CLI if they do not run.",
+    doc = "Show and focus the terminal. Starts the server and the CLI if they are not running.",
     run = of("terminal", "open"),
     complete = cli_flags,
   },
   {
     name = "toggle",
     args = "[CLI arguments]",
-    doc = "Like |:Claude| alone: show the terminal, or hide it if it is visible.",
+    doc = "Same as |:Claude|: show the terminal, or hide it if it is visible.",
     run = of("terminal", "toggle"),
     complete = cli_flags,
   },
   {
     name = "new",
     args = "[{name}] [CLI arguments]",
-    doc = "Start one more CLI, in a terminal of its own, in place of a visible one. The name is its session's title. "
-      .. "One with blanks is quoted. See |claude-ide-terminals|.",
+    doc = "Start another CLI in its own terminal, in place of a visible one. The name is its session's title; quote one "
+      .. "with spaces. See |claude-ide-terminals|.",
     run = of("terminal", "new"),
     complete = cli_flags,
   },
   {
     name = "list",
-    doc = "Choose one of several terminals, with what its CLI does or waits for, how full its context is, files to review, its "
-      .. "folder and branch. Also sessions of the project in the background, and those that ended with its last Neovim. "
-      .. "See |claude-ide-background|.",
+    doc = "Switch to another terminal. The list shows each CLI's state, context use, files to review, folder and branch. "
+      .. "It also has the project's sessions in the background, and those that ended with its last Neovim. See "
+      .. "|claude-ide-background|.",
     run = function()
       require("claude-ide.sessions.picker").open_terminals()
       return true
@@ -68,9 +68,9 @@ return {
   {
     name = "worktree",
     args = "{branch} [{prompt}] | done",
-    doc = "Open a tab page for the git worktree of a branch, and start a CLI there, with the prompt. Worktree and branch are "
-      .. "made unless they exist. `done` ends the worktree that you are in: it asks whether to merge, and removes it. See "
-      .. "|claude-ide-worktrees|.",
+    doc = "Open a tab page for the git worktree of a branch, and start a CLI there, with the prompt. Creates the worktree "
+      .. "and the branch if necessary. `done` finishes the current worktree: it asks whether to merge, then removes it. "
+      .. "See |claude-ide-worktrees|.",
     run = function(words, at)
       if not words[1] then
         return nil, "`:Claude worktree` needs a branch."
@@ -101,34 +101,33 @@ return {
   {
     name = "close",
     args = "[{name}]",
-    doc = "End the CLI and close its terminal; or those of that name.",
+    doc = "End the CLI and close its terminal, or those with that name.",
     run = of("terminal", "close"),
     complete = of("terminal", "complete"),
   },
   {
     name = "chat",
     args = "[--resume|--fork {id} | --continue] [--agent {name}] [{prompt}]",
-    doc = "Chat with Claude in a buffer instead of the terminal: show the current chat, or begin one. With a "
-      .. "prompt: begin one and send it, with the range. `--resume`, `--continue`, `--fork` continue a "
-      .. "session, the newest of this project, or a copy; a session that already has a chat is shown there. "
-      .. "`--agent` uses another agent, see |claude-ide-agents|. `close` ends the chat, `restart` ends it and "
-      .. "resumes its session. See |claude-ide-chat|.",
+    doc = "Chat with Claude in a buffer instead of the terminal: show the current chat, or start one. With a prompt: "
+      .. "start one and send it, with the range. `--resume`, `--continue` and `--fork` continue a session, the newest of "
+      .. "this project, or a copy; a session that already has a chat is shown there. `--agent` uses another agent, see "
+      .. "|claude-ide-agents|. `close` ends the chat, `restart` ends it and resumes its session. See |claude-ide-chat|.",
     run = of("chat", "run"),
     complete = of("chat", "complete"),
   },
   {
     name = "edit",
     args = "{what} | cancel",
-    doc = "Have Claude propose a replacement for the range, or for the whole file: it is shown in place and "
-      .. "applied when you accept it. Without an instruction: asks for it. `cancel` cancels the edit at the "
-      .. "cursor, else those of the file. See |claude-ide-edit|.",
+    doc = "Ask Claude to rewrite the range, or the whole file. The proposal is shown in place and applied when you accept "
+      .. "it. Without an instruction: asks for one. `cancel` cancels the edit at the cursor, else those of the file. See "
+      .. "|claude-ide-edit|.",
     run = of("prompts", "edit"),
     complete = of("prompts", "complete_edit"),
   },
   {
     name = "ask",
     args = "[{question}]",
-    doc = "Ask Claude a question, about the range, and read the answer in a float. It can only read files. `q` "
+    doc = "Ask Claude a question, about the range; the answer opens in a float. Claude can only read files here. `q` "
       .. "closes it, `c` continues as a chat. See |claude-ide-ask|.",
     run = of("prompts", "ask"),
     complete = of("prompts", "complete"),
@@ -136,7 +135,7 @@ return {
   {
     name = "prompt",
     args = "[{text}]",
-    doc = "Insert a text, with the range and its contexts, into the prompt of the CLI in the terminal, for you to send.",
+    doc = "Insert text, with the range and its contexts, into the prompt of the CLI in the terminal, for you to send.",
     run = of("prompts", "prompt"),
     complete = of("prompts", "complete"),
   },
@@ -148,9 +147,9 @@ return {
   {
     name = "disconnect",
     args = "[{name}]",
-    doc = "Disconnect Claude and stop the server; or only disconnect the CLI of that name, its session's title "
-      .. "or else its folder. A disconnected CLI does not reconnect by itself; `/ide` in it does. If it asks "
-      .. "about an edit, its question stays in its terminal.",
+    doc = "Disconnect Claude and stop the server; or disconnect only the CLI with that name (its session's title or, "
+      .. "without one, its folder). A disconnected CLI does not reconnect automatically; use `/ide` in it. If it asks "
+      .. "about an edit, it keeps asking in its terminal.",
     run = of("server", "disconnect"),
     complete = of("server", "complete_disconnect"),
   },
@@ -175,32 +174,32 @@ return {
   {
     name = "add",
     args = "{file}... | {file} {first} [{last}]",
-    doc = "Mention files or folders to Claude, or lines of a file. `%` is the current file. A blank in a name "
-      .. "is written `\\ ` or within quotes.",
+    doc = "Mention files or folders to Claude, or lines of a file. `%` is the current file. A space in a name is written "
+      .. "`\\ ` or within quotes.",
     run = of("add", "run"),
     complete = of("add", "complete"),
   },
   {
     name = "accept",
     args = "[all]",
-    doc = "Accept a proposed edit: the current tab page's, else the oldest; or all. A proposal that you have not seen yet "
-      .. "is shown instead of accepted. A changeset of several files is one edit, see |claude-ide-changeset|.",
+    doc = "Accept the proposal in this tab page, else the oldest, or `all`. A proposal that you have not seen yet is "
+      .. "shown instead of accepted. A changeset of several files is one proposal, see |claude-ide-changeset|.",
     run = of("diffs", "accept"),
     complete = complete_all,
   },
   {
     name = "reject",
     args = "[all | {reason}]",
-    doc = "Reject a proposed edit, chosen in the same way, or all. Any text but a single `all` is a reason: it "
-      .. "becomes Claude's next prompt, word for word, once Claude has aborted its turn, if the CLI runs in "
-      .. "the terminal of `:Claude`. If it runs in another terminal, or you have begun to type at its prompt, "
-      .. "the reason is copied to the clipboard, else the unnamed register.",
+    doc = "Reject the proposal in this tab page, else the oldest, or `all`. Any other text is a reason: after Claude has "
+      .. "aborted its turn, it is sent as your next prompt if the CLI runs in Neovim's terminal. If it runs in another "
+      .. "terminal, or you have begun to type at its prompt, the reason is copied to the clipboard, else the unnamed "
+      .. "register.",
     run = of("diffs", "reject"),
     complete = complete_all,
   },
   {
     name = "decide",
-    doc = "Go to an open request: a permission, a question, a plan, or a diff. If there are several, choose one. "
+    doc = "Go to an open request: a permission, question, plan, form or diff. If there are several, choose one. "
       .. "See |claude-ide-decide|.",
     run = function()
       local asks = require("claude-ide.sessions.asks")
@@ -210,25 +209,25 @@ return {
   {
     name = "hooks",
     args = "[write | remove]",
-    doc = "Show the settings by which a `claude` in another terminal asks you here, too; write them to the project's "
-      .. "`.claude/settings.local.json`, beside what is there; or take them out again. See |claude-ide-decide|.",
+    doc = "Show the hooks that let you answer a `claude` in another terminal here; add them to the project's "
+      .. "`.claude/settings.local.json`; or remove them. See |claude-ide-decide|.",
     choices = { "write", "remove" },
     run = of("hooks", "run"),
   },
   {
     name = "diffs",
     args = "[next | previous | quickfix]",
-    doc = "Choose a proposed edit and go to it; or go to the next or previous one; or list them in the quickfix "
-      .. "window, where Enter opens one.",
+    doc = "Choose a proposal and go to it; or go to the next or previous one; or list them in the quickfix window, where "
+      .. "`<CR>` opens one.",
     choices = { "next", "previous", "quickfix" },
     run = of("diffs", "run"),
   },
   {
     name = "review",
     args = "[turn | session | all]",
-    doc = "Review files that Claude has changed, beside their previous text: changes that you have not "
-      .. "reviewed, or those of the last turn, the session, or all sessions of this Neovim. Keep or undo each "
-      .. "change, see |claude-ide-review|.",
+    doc = "Review the files that Claude has changed, beside their previous text: changes that you have not reviewed, or "
+      .. "those of the last turn, the session, or all sessions of this Neovim. Keep or undo each change, see "
+      .. "|claude-ide-review|.",
     choices = { "turn", "session", "all" },
     run = function(words)
       return require("claude-ide.review").open(words[1] --[[@as claude-ide.review.Scope?]])
@@ -236,8 +235,8 @@ return {
   },
   {
     name = "undo",
-    doc = "Undo the changes of Claude's last turn to files, after a preview and a question. Your own changes "
-      .. "stay. Again: the turn before.",
+    doc = "Undo the file changes of Claude's last turn, after a preview and a confirmation. Your own changes stay. Repeat "
+      .. "it to undo the turn before.",
     run = function()
       return require("claude-ide.review").undo_turn()
     end,
@@ -245,9 +244,9 @@ return {
   {
     name = "resolve",
     args = "[merge | mine | theirs | compare]",
-    doc = "Resolve a file that changed on disk while you had unsaved changes: merge both if no line was changed "
-      .. "by both, keep yours, take the disk's, or compare both (and their base) side by side, where `do` "
-      .. "takes a change of the disk's and `:w` finishes. Without an argument: choose.",
+    doc = "Resolve a file that changed on disk while you had unsaved changes: `merge` both if no line conflicts, keep "
+      .. "yours (`mine`), take the version on disk (`theirs`), or `compare` them with their base side by side: `do` takes "
+      .. "a change from disk, `:w` finishes. Without an argument: choose.",
     choices = { "merge", "mine", "theirs", "compare" },
     run = function(words)
       return require("claude-ide.watch.conflict").resolve(words[1] --[[@as claude-ide.watch.Choice?]])
@@ -257,17 +256,18 @@ return {
     name = "sessions",
     args = "[all] [{words}] | {action} [{title} | {id}] | rename [{title}]",
     doc = "Choose a session of this project, or of all projects, then an action: `read`, `resume` in the terminal, "
-      .. "`fork`, `copy` its id, `export` as Markdown, `stop` its process. Words filter by title, prompts, branch or id. "
-      .. "Or give the action first, with a title, words of it, or an id or prefix; without any: for the session of this "
-      .. "transcript, or a chosen one. `rename` sets its title. See |claude-ide-sessions|.",
+      .. "`fork`, `copy` its id, `export` as Markdown, `stop` its process. {words} filter by title, prompts, branch or "
+      .. "id. With an {action} first, name the session by its title, part of it, its id or a prefix; by default it is the "
+      .. "session of this transcript, else you choose. `rename` sets its title. See |claude-ide-sessions|.",
     run = of("sessions", "run"),
     complete = of("sessions", "complete"),
   },
   {
     name = "board",
     args = "[all]",
-    doc = "Show all sessions of this project, or of all projects, in one buffer that follows them: what each does or asks, its "
-      .. "last words, tasks, changes, context, tokens and cost. Keys answer, prompt, review, stop. See |claude-ide-board|.",
+    doc = "Show all sessions of this project, or of all projects, in one live buffer: state, request, latest message, "
+      .. "tasks, changes, context, tokens and cost. Keys answer, prompt, review or stop a session. See "
+      .. "|claude-ide-board|.",
     choices = { "all" },
     run = function(words)
       require("claude-ide.board").open(words[1] == "all" or nil)
@@ -295,15 +295,15 @@ return {
   {
     name = "serve",
     args = "[start | stop | url]",
-    doc = "Serve sessions on a page for your browser or phone; stop serving; or show the page's address, which "
-      .. "admits one browser, once. See |claude-ide-web|.",
+    doc = "Start or stop the web page with your sessions; `url` starts it, too, and shows an address that lets one "
+      .. "browser in, once. See |claude-ide-web|.",
     choices = { "start", "stop", "url" },
     run = of("serve", "run"),
   },
   {
     name = "selection",
     args = "[on | off | toggle]",
-    doc = "Send the current file and selection to Claude, or not. Without an argument: show the setting.",
+    doc = "Turn sending the current file and selection to Claude on or off. Without an argument: show the setting.",
     choices = { "on", "off", "toggle" },
     run = function(words)
       local selection = require("claude-ide.selection")
@@ -319,7 +319,7 @@ return {
   },
   {
     name = "context",
-    doc = "Show what Claude is told about your editor while it works, see |claude-ide-context|.",
+    doc = "Show what the hooks tell Claude about unsaved changes and other editor state, see |claude-ide-context|.",
     run = of("context", "run"),
   },
   {
@@ -331,16 +331,16 @@ return {
   {
     name = "kernel",
     args = "[start | interrupt | restart | stop | log]",
-    doc = "Control the Jupyter kernel of Claude's code: that of the notebook in the window, else the last used "
-      .. "one, else the project's. `interrupt` stops the code and keeps the variables, `restart` and `stop` do "
-      .. "not, `log` shows code and output. Without an argument: show the state. See |claude-ide-notebooks|.",
+    doc = "Control the Jupyter kernel that runs Claude's code: the current notebook's, else the last used, else the "
+      .. "project's. `interrupt` stops the code and keeps the variables, `restart` and `stop` do not, `log` shows code "
+      .. "and output. Without an argument: show the state. See |claude-ide-notebooks|.",
     choices = { "start", "interrupt", "restart", "stop", "log" },
     run = of("kernel", "run"),
   },
   {
     name = "install",
-    doc = "Install the library, for example after an update without a plugin manager: download the one released for these "
-      .. "sources, else build it. See |claude-ide-install|.",
+    doc = "Install the library, for example after an update without a plugin manager: downloads the one released for "
+      .. "these sources, else builds it. See |claude-ide-install|.",
     run = of("install", "run"),
   },
   {

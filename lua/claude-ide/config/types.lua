@@ -7,8 +7,8 @@
 
 ---@class claude-ide.Opts.server.keepalive
 ---@field interval_ms? integer Milliseconds between two pings. Strict, as some IDEs do it: 5000, with a `timeout_ms` of 3000.
----@field timeout_ms? integer Drop a client that sends nothing for so many milliseconds after a ping.
----@field mcp_ping? boolean Also send MCP's `ping` request, in addition to WebSocket pings.
+---@field timeout_ms? integer Disconnect a client that sends nothing for this many milliseconds after a ping.
+---@field mcp_ping? boolean Send MCP's `ping` request in addition to WebSocket pings.
 
 ---@class claude-ide.Opts.server
 ---@field host? string Address to listen on. Any other than a loopback address lets other machines try to connect; only containers should need that.
@@ -18,7 +18,7 @@
 ---@field max_connections? integer Maximum number of connections.
 ---@field max_message_bytes? integer Maximum size of a message. A larger one closes its connection.
 ---@field keepalive? claude-ide.Opts.server.keepalive Detection of dead connections.
----@field write_file? "review"|"allow"|"off" The method `writeFile`, by which clients other than the CLI change files. `review`: show a diff and write what you accept, `allow`: write at once, `off`: no such method.
+---@field write_file? "review"|"allow"|"off" The method `writeFile`, with which clients other than the CLI change files. `review`: show a diff and write what you accept, `allow`: write at once, `off`: no such method.
 ---@field lock_dir? string Folder of the lock file. Not set: `ide` in `$CLAUDE_CONFIG_DIR`, else in `~/.claude`, where the CLI looks for it.
 
 ---@class claude-ide.Opts.tools
@@ -29,30 +29,30 @@
 ---@field request_timeout_ms? integer How long a call waits for the response of a language server, in milliseconds.
 
 ---@class claude-ide.Opts.hooks
----@field enabled? boolean Show Claude's requests in Neovim and on the page, too: the first answer counts. Show what it says, line by line, in transcripts and on the page.
----@field held_dialog_s? integer Claude opens the dialog for a subagent's request or an MCP server's form only after Neovim has answered. How long it waits for you, in seconds; 0: such requests are asked only in the terminal. They are also if Neovim has not the focus and no page is served.
+---@field enabled? boolean Show Claude's requests in Neovim and on the web page, too; the first answer wins. Show its answers line by line in transcripts and on the page.
+---@field held_dialog_s? integer Claude opens the dialog for a subagent's request or an MCP server's form only after Neovim has answered. How long Neovim holds them for you, in seconds. 0, or while Neovim is not focused and no page is served: ask in the terminal only.
 
 ---@class claude-ide.Opts.workspace
----@field root_markers? string[] Files and folders that mark the top folder of a project.
+---@field root_markers? string[] Files and folders that mark the root of a project.
 ---@field folders? string[]|fun(): string[] The folders, or a function that returns them. Not set: the projects, found by `root_markers`, of the current directories and of your open files, the current one first.
----@field worktrees? "open"|"all"|"off" Worktrees of the project's git repository in which a CLI of another terminal finds this Neovim, too. `open`: those of tab pages and open files. `all`: each; a CLI that finds several Neovims waits for `/ide`. `off`: none. Not used with `folders`. |claude-ide-worktrees|
+---@field worktrees? "open"|"all"|"off" Worktrees of the project's git repository in which a CLI in another terminal finds this Neovim, too. `open`: those of tab pages and open files. `all`: each; a CLI that finds several Neovims waits for `/ide`. `off`: none. Not used with `folders`. |claude-ide-worktrees|
 ---@field path_map? table<string, string> Folders that Claude sees under another path, in a container or on the Windows side of WSL: `{ ["/home/me/project"] = "/workspaces/project" }`. |claude-ide-elsewhere| Changes apply after a restart of Neovim or `:Claude restart`.
 
 ---@class claude-ide.Opts.context
----@field unsaved? "tell"|"save"|"off" When Claude reads or changes a file with unsaved changes: `"tell"` it the changes, `"save"` them first, or `"off"`. Switching it on applies from Claude's next start, here and below.
----@field saved? boolean Tell Claude during its turn which lines change in a file that you save, also by a formatter on save: its next edit of them would fail.
----@field errors? boolean When Claude ends its turn, have it go on if language servers report new errors, at most twice a turn.
----@field prompt? ("buffers"|"selection"|"visible"|"diagnostics"|"quickfix")[] What goes along with each prompt, see |claude-ide-contexts|.
+---@field unsaved? "tell"|"save"|"off" When Claude reads or edits a file with unsaved changes: `"tell"` it the changes, `"save"` them first, or `"off"`. Switching it on applies from Claude's next start, here and below.
+---@field saved? boolean Tell Claude during its turn which lines change in a file that you save, also by a formatter on save: its next edit of these lines would fail.
+---@field errors? boolean When Claude ends its turn, make it continue if language servers report new errors (at most twice a turn).
+---@field prompt? ("buffers"|"selection"|"visible"|"diagnostics"|"quickfix")[] Context that is added to each prompt, see |claude-ide-contexts|.
 
 ---@class claude-ide.Opts.selection
 ---@field enabled? boolean Send it. `:Claude selection off` stops it in this Neovim, `vim.b.claude_private` for one buffer.
----@field debounce_ms? integer Minimum milliseconds between two messages.
+---@field debounce_ms? integer Send at most one update in this time, in milliseconds.
 ---@field max_bytes? integer Maximum bytes of text that are sent. The range is always that of the whole selection.
----@field deny? string[] Globs of files that are never sent. One with a `/` is matched against the whole path, any other against the file's name.
+---@field deny? string[] Globs of files whose text is never sent. A glob with a `/` is matched against the whole path, others against the file name. Claude can still read these files with its own tools.
 
 ---@class claude-ide.Opts.mention
 ---@field max_pending? integer Maximum number of queued mentions.
----@field focus_terminal? boolean Go to Claude's terminal after a mention was sent.
+---@field focus_terminal? boolean Focus the terminal after sending a mention.
 
 ---@class claude-ide.Opts.diagnostics
 ---@field wait_ms? integer Maximum wait for new diagnostics of one file. The CLI's timeout is 500 ms.
@@ -63,7 +63,7 @@
 ---@field debounce_ms? integer Minimum milliseconds between two `diagnostics_changed` messages.
 
 ---@class claude-ide.Opts.diff.keymaps
----@field accept? string|string[]|false Accept the proposal with your changes. The second key does nothing in other windows, where `ZZ` closes a file.
+---@field accept? string|string[]|false Accept the proposal with your changes. Prefer `gA` if you tend to press keys twice: outside of a diff it does nothing, while `ZZ` closes a window.
 ---@field reject? string|string[]|false Reject it.
 ---@field reject_with_reason? string|string[]|false Reject it with a reason for Claude, see |:Claude-reject|.
 ---@field hunk? string|string[]|false Drop or restore the change under the cursor. `u` undoes either.
@@ -72,8 +72,8 @@
 ---@field help? string|string[]|false List the keys. A review has this key, too.
 
 ---@class claude-ide.Opts.diff
----@field enabled? boolean Show them in Neovim. When false the CLI asks in its terminal.
----@field layout? "vertical"|"horizontal"|"unified"|"auto" Layout of a diff: side by side, one above the other, or one text with removed lines as virtual lines. `auto`: side by side with 100 columns or more, else unified. A key changes it for this diff and later ones. `:Claude review` has the same layouts. Large files and deleted files are always unified.
+---@field enabled? boolean Show proposals in Neovim. When false, the CLI asks in its terminal.
+---@field layout? "vertical"|"horizontal"|"unified"|"auto" Layout of a diff: side by side, stacked, or one text with removed lines as virtual lines. `auto`: side by side with 100 columns or more, else unified. A key changes it for this diff and later ones. `:Claude review` has the same layouts. Large files and deleted files are always unified.
 ---@field open_in? "tab"|"current"|"float" Where a diff opens: in its own tab page, in the current tab page, or in a float. Your windows are restored afterwards. `:Claude review` always has its own tab page.
 ---@field accept_on_write? boolean Let `:w` in the proposal accept it.
 ---@field focus? boolean Focus a new diff when it opens, unless you are typing.
@@ -105,12 +105,12 @@
 ---@field keymaps? claude-ide.Opts.ask.keymaps Keys in the window with an answer, in addition to those of a transcript.
 
 ---@class claude-ide.Opts.chat.keymaps
----@field send? string|string[]|false Send the prompt, in normal mode; if it is empty, show what was put off.
----@field send_at_once? string|string[]|false Send the prompt, in insert mode too.
+---@field send? string|string[]|false Send the prompt, in Normal mode; if it is empty, show postponed requests.
+---@field send_at_once? string|string[]|false Send the prompt, in Insert mode too.
 ---@field interrupt? string|string[]|false Interrupt Claude while it works.
 ---@field older? string|string[]|false Recall the previous prompt.
 ---@field newer? string|string[]|false Recall the next prompt.
----@field take_back? string|string[]|false Take back the queued prompt.
+---@field take_back? string|string[]|false Unqueue the queued prompt, to edit it.
 ---@field mode? string|string[]|false Go to the next permission mode that asks.
 ---@field model? string|string[]|false Choose a model.
 ---@field preview? string|string[]|false Show what the `#…` at the cursor would send.
@@ -132,11 +132,11 @@
 ---@field previous_tool? string|string[]|false Go to the previous tool call.
 ---@field next_edit? string|string[]|false Go to the next edit.
 ---@field previous_edit? string|string[]|false Go to the previous edit.
----@field open? string|string[]|false Open the target of the line: both texts of an edit, what a subagent did, all of a cut text; or toggle the fold.
+---@field open? string|string[]|false Open what the line refers to: an edit as a diff, a subagent's messages, a truncated text in full. Otherwise toggle the fold.
 ---@field file? string|string[]|false Open the file of the call, or under the cursor.
 ---@field file_split? string|string[]|false The same in a split.
 ---@field file_tab? string|string[]|false The same in a tab page.
----@field branches? string|string[]|false Choose a branch of the conversation.
+---@field branches? string|string[]|false Choose a branch of the session.
 ---@field next_branch? string|string[]|false Show the next branch.
 ---@field previous_branch? string|string[]|false Show the previous branch.
 ---@field yank_code? string|string[]|false Yank the code under the cursor: a block, a command, the text of an edit.
@@ -155,15 +155,15 @@
 ---@class claude-ide.Opts.board.keymaps
 ---@field open? string|string[]|false Go to its terminal or chat, else show its transcript.
 ---@field read? string|string[]|false Show its transcript.
----@field answer? string|string[]|false Go to what it asks, to answer it there.
----@field prompt? string|string[]|false Write a prompt, which is sent when Claude is free; or take one back that waits.
+---@field answer? string|string[]|false Open its request.
+---@field prompt? string|string[]|false Write a prompt, which is sent when Claude is free; or unqueue a waiting one.
 ---@field review? string|string[]|false Review what it changed.
----@field stop? string|string[]|false Interrupt its turn; if it does not work: end its process, after a question.
+---@field stop? string|string[]|false Interrupt its turn. If it is idle, end its process (asks first).
 ---@field rename? string|string[]|false Rename it.
----@field fork? string|string[]|false Continue in a copy of it.
+---@field fork? string|string[]|false Fork it: continue in a copy.
 ---@field hide? string|string[]|false Hide it until it waits for you.
 ---@field unhide? string|string[]|false Show the hidden ones again.
----@field worktree? string|string[]|false Show only its worktree, or all again.
+---@field worktree? string|string[]|false Show only sessions of its worktree, or all.
 ---@field projects? string|string[]|false Show the sessions of all projects, or of this one.
 ---@field next? string|string[]|false Go to the next session.
 ---@field previous? string|string[]|false Go to the previous session.
@@ -174,16 +174,16 @@
 ---@field keymaps? claude-ide.Opts.board.keymaps Keys on the board, for the session under the cursor.
 
 ---@class claude-ide.Opts.notify
----@field channels? ("message"|"bell"|"osc9")[] How to notify you. `message`: a message in Neovim (|vim.notify()|). `bell`: the terminal's bell. `osc9`: a notification of the terminal, if it supports OSC 9. Empty: no notices.
+---@field channels? ("message"|"bell"|"osc9")[] How to notify you. `message`: a message in Neovim (|vim.notify()|). `bell`: the terminal's bell. `osc9`: a notification of the terminal, if it supports OSC 9. Empty: no notifications.
 ---@field waiting? boolean Notify when Claude waits for you.
 ---@field finished? boolean Notify when Claude has finished.
----@field min_turn_ms? integer No notice after turns shorter than so many milliseconds.
+---@field min_turn_ms? integer Do not notify after turns shorter than this, in milliseconds.
 
 ---@class claude-ide.Opts.notebook
 ---@field kernel? string Path of a Python, or name of an installed kernel (`jupyter kernelspec list`). Not set: the Python of the active environment or of the project, else `python3` on the PATH.
----@field timeout_ms? integer Interrupt code after so many milliseconds. 0: never.
+---@field timeout_ms? integer Interrupt code after this many milliseconds. 0: never.
 ---@field max_output? integer Maximum characters of a run's output. Longer output is cut in the middle.
----@field confirm? boolean Ask before each run, with the keys of a diff. The CLI asks itself, unless you have allowed the tool there.
+---@field confirm? boolean Ask before each run, with the keys of a diff. The CLI also asks, unless you have allowed the tool there.
 
 ---@class claude-ide.Opts.terminal.keymaps
 ---@field back? string|string[]|false Return to the previous window.
@@ -199,10 +199,10 @@
 ---@field command? string[] The CLI and its arguments. No shell is involved.
 ---@field external? string[]|fun(spec: claude-ide.terminal.Spec): string[]? For `provider = "external"`: the program that opens a terminal and its arguments. The CLI's own command is put at the end, or where an item is `{command}`; `{cwd}` becomes the project's folder. Or a function that returns such a list, or starts `spec.argv` in a terminal itself and returns nil.
 ---@field env? table<string, string> Additional environment variables for the CLI.
----@field cwd? string|fun(): string The CLI's working directory. Not set: the top folder of the project.
----@field per_tab? boolean `:Claude` starts a CLI of its own in each tab page, in the tab page's project (`:tcd`).
+---@field cwd? string|fun(): string The CLI's working directory. Not set: the root of the project.
+---@field per_tab? boolean `:Claude` starts a separate CLI in each tab page, in the tab page's project (`:tcd`).
 ---@field editor? boolean Open what the CLI gives to `$EDITOR` (`<C-g>`: the prompt) in this Neovim. |claude-ide-terminal-editor|
----@field on_quit? "ask"|"background"|"end" What happens to sessions that work or wait when Neovim quits: `ask`, let them go on in the `background`, or `end` them. |claude-ide-background|
+---@field on_quit? "ask"|"background"|"end" What happens to sessions that work or wait when Neovim quits: `ask`, continue them in the `background`, or `end` them. |claude-ide-background|
 ---@field side? "left"|"right"|"top"|"bottom" Side of the screen for the window.
 ---@field size? number Width (or height): below 1 a share of the screen, else columns (or lines).
 ---@field snacks? table For `provider = "snacks"`: options of `Snacks.win`, e.g. `{ position = "float" }`.
@@ -211,47 +211,47 @@
 ---@field keymaps? claude-ide.Opts.terminal.keymaps Keys in Terminal mode. |claude-ide-terminal-keys| lists keys that the CLI does not use.
 
 ---@class claude-ide.Opts.web
----@field enabled? boolean Start with the server. When false, `:Claude serve` starts it.
+---@field enabled? boolean Serve the page whenever the server runs. When false, `:Claude serve` starts it.
 ---@field host? string Address to listen on. Any other than a loopback address lets other machines connect; |claude-ide-web-remote| shows a safe way to reach it.
 ---@field port? integer Port to listen on, or the next free one, which a message shows. 0: any.
 ---@field names? string[] Additional host names for requests: that of a tunnel or a proxy on this machine, such as `box.tailnet.ts.net`. Requests for any other name are refused.
----@field write? boolean Allow admitted browsers to send prompts and to answer requests. When false, they only read. See |claude-ide-web-write|.
+---@field write? boolean Allow browsers to send prompts and to answer requests. When false, they only read. See |claude-ide-web-write|.
 ---@field commands? boolean With `write`: allow prompts that are commands (they begin with `/`, `!`, `#` or `&`) or that exit the CLI. `!` runs in a shell without asking.
 
 ---@class claude-ide.Opts
----@field auto_start? boolean Start the server when Neovim's screen is up, so that a CLI in any terminal can connect. Not in a Neovim that git or Claude Code started as an editor, nor in a pager. When false, `:ClaudeConnect` or `:Claude` starts it.
+---@field auto_start? boolean Start the server when the UI is ready, so that a CLI in any terminal can connect. Does not apply to a Neovim that was started as a pager, or as an editor by git or Claude Code. When false, `:ClaudeConnect` or `:Claude` starts it.
 ---@field log? claude-ide.Opts.log The log file. `:Claude log` opens it.
 ---@field server? claude-ide.Opts.server The server that the CLI connects to. Changes apply after a restart of Neovim or `:Claude restart`.
 ---@field agents_ide? boolean Let Gemini CLI and Qwen Code find this Neovim, too: they show their edits as diffs here, and learn the open files, the cursor and the selection. |claude-ide-companions| Changes apply after a restart of Neovim or `:Claude restart`.
 ---@field tools? claude-ide.Opts.tools Editor tools for Claude: language servers, buffers, lists. |claude-ide-tools| Changes apply after a restart of Neovim or `:Claude restart`.
 ---@field hooks? claude-ide.Opts.hooks Hooks of a Claude started by `:Claude`. |claude-ide-decide| Changes apply from its next start.
 ---@field workspace? claude-ide.Opts.workspace The folders of your project. A CLI that runs in one of them finds this Neovim.
----@field context? claude-ide.Opts.context What a Claude that `:Claude` starts is told about your editor while it works: each text at most 2 kB, nothing of withheld files. `:Claude context` shows it. |claude-ide-context| Needs `hooks.enabled`.
----@field selection? claude-ide.Opts.selection Your current file and selection, as sent to Claude.
+---@field context? claude-ide.Opts.context What a Claude that `:Claude` starts is told about your editor while it works: each text at most 2 kB, nothing of private files. `:Claude context` shows it. |claude-ide-context| Needs `hooks.enabled`.
+---@field selection? claude-ide.Opts.selection What Neovim tells Claude about your current file and selection.
 ---@field mention? claude-ide.Opts.mention `:ClaudeSend` and `:Claude add`.
 ---@field diagnostics? claude-ide.Opts.diagnostics Diagnostics of your language servers, which Claude requests before and after each edit.
----@field diff? claude-ide.Opts.diff Edits that Claude proposes.
+---@field diff? claude-ide.Opts.diff Proposals: edits that wait for your answer.
 ---@field review? claude-ide.Opts.review Edits that Claude has made, with or without asking: `:Claude review`.
----@field watch? claude-ide.Opts.watch Buffers follow the disk while the server runs.
+---@field watch? claude-ide.Opts.watch Reload buffers that change on disk, while the server runs.
 ---@field prompts? table<string, string> Named prompts: `#prompt:name` inserts one wherever you write to Claude, including its `#…` contexts, see |claude-ide-contexts|.
----@field prompt_folders? string[] Folders with more prompts, as Markdown files: `#prompt:review` is `review.md`. Relative to the project's top folder.
+---@field prompt_folders? string[] Folders with more prompts, as Markdown files: `#prompt:review` is `review.md`. Relative to the project's root.
 ---@field ask? claude-ide.Opts.ask `:Claude ask` and `:Claude edit`: one request to a separate CLI that only reads files of the project.
----@field agents? table<string, claude-ide.config.Agent> Agents for `:Claude chat --agent {name}`, by the Agent Client Protocol: `{ cmd = { "gemini", "--acp" }, env = { … }, name = "Gemini" }`. |claude-ide-agents| names those that are built in.
----@field chat? claude-ide.Opts.chat `:Claude chat`: a conversation in a buffer, in the terminal's place, with the command of `terminal` and the keys of a transcript.
----@field transcript? claude-ide.Opts.transcript `:Claude transcript`: the conversation of a session.
+---@field agents? table<string, claude-ide.config.Agent> Agents for `:Claude chat --agent {name}` that speak the Agent Client Protocol: `{ cmd = { "gemini", "--acp" }, env = { … }, name = "Gemini" }`. |claude-ide-agents| names those that are built in.
+---@field chat? claude-ide.Opts.chat `:Claude chat`: a session in a buffer, in the terminal's place, with the command of `terminal` and the keys of a transcript.
+---@field transcript? claude-ide.Opts.transcript `:Claude transcript`: the text of a session.
 ---@field board? claude-ide.Opts.board `:Claude board`: all sessions at a glance.
----@field notify? claude-ide.Opts.notify Notices when Claude waits for you or has finished while you are in another program, or Claude's terminal is hidden. |claude-ide-states| has the details.
+---@field notify? claude-ide.Opts.notify Notifications when Claude waits for you or has finished while you are in another program, or Claude's terminal is hidden. |claude-ide-states| has the details.
 ---@field notebook? claude-ide.Opts.notebook The tool `executeCode`: Claude runs Python in a Jupyter kernel, if there is a Python with ipykernel. See |claude-ide-notebooks|.
----@field terminal? claude-ide.Opts.terminal Where `:Claude` runs the CLI.
----@field web? claude-ide.Opts.web Sessions on a page in your browser, see |claude-ide-web|. Changes apply after a restart of Neovim or `:Claude serve stop` and `start`.
+---@field terminal? claude-ide.Opts.terminal The terminal in which `:Claude` runs the CLI.
+---@field web? claude-ide.Opts.web The web page: sessions in your browser, see |claude-ide-web|. Changes apply after a restart of Neovim or `:Claude serve stop` and `start`.
 
 ---@class claude-ide.Config.log
 ---@field level "trace"|"debug"|"info"|"warn"|"error"|"off" Minimum level of lines. Only `trace` writes text of your buffers.
 
 ---@class claude-ide.Config.server.keepalive
 ---@field interval_ms integer Milliseconds between two pings. Strict, as some IDEs do it: 5000, with a `timeout_ms` of 3000.
----@field timeout_ms integer Drop a client that sends nothing for so many milliseconds after a ping.
----@field mcp_ping boolean Also send MCP's `ping` request, in addition to WebSocket pings.
+---@field timeout_ms integer Disconnect a client that sends nothing for this many milliseconds after a ping.
+---@field mcp_ping boolean Send MCP's `ping` request in addition to WebSocket pings.
 
 ---@class claude-ide.Config.server
 ---@field host string Address to listen on. Any other than a loopback address lets other machines try to connect; only containers should need that.
@@ -261,7 +261,7 @@
 ---@field max_connections integer Maximum number of connections.
 ---@field max_message_bytes integer Maximum size of a message. A larger one closes its connection.
 ---@field keepalive claude-ide.Config.server.keepalive Detection of dead connections.
----@field write_file "review"|"allow"|"off" The method `writeFile`, by which clients other than the CLI change files. `review`: show a diff and write what you accept, `allow`: write at once, `off`: no such method.
+---@field write_file "review"|"allow"|"off" The method `writeFile`, with which clients other than the CLI change files. `review`: show a diff and write what you accept, `allow`: write at once, `off`: no such method.
 ---@field lock_dir? string Folder of the lock file. Not set: `ide` in `$CLAUDE_CONFIG_DIR`, else in `~/.claude`, where the CLI looks for it.
 
 ---@class claude-ide.Config.tools
@@ -272,30 +272,30 @@
 ---@field request_timeout_ms integer How long a call waits for the response of a language server, in milliseconds.
 
 ---@class claude-ide.Config.hooks
----@field enabled boolean Show Claude's requests in Neovim and on the page, too: the first answer counts. Show what it says, line by line, in transcripts and on the page.
----@field held_dialog_s integer Claude opens the dialog for a subagent's request or an MCP server's form only after Neovim has answered. How long it waits for you, in seconds; 0: such requests are asked only in the terminal. They are also if Neovim has not the focus and no page is served.
+---@field enabled boolean Show Claude's requests in Neovim and on the web page, too; the first answer wins. Show its answers line by line in transcripts and on the page.
+---@field held_dialog_s integer Claude opens the dialog for a subagent's request or an MCP server's form only after Neovim has answered. How long Neovim holds them for you, in seconds. 0, or while Neovim is not focused and no page is served: ask in the terminal only.
 
 ---@class claude-ide.Config.workspace
----@field root_markers string[] Files and folders that mark the top folder of a project.
+---@field root_markers string[] Files and folders that mark the root of a project.
 ---@field folders? string[]|fun(): string[] The folders, or a function that returns them. Not set: the projects, found by `root_markers`, of the current directories and of your open files, the current one first.
----@field worktrees "open"|"all"|"off" Worktrees of the project's git repository in which a CLI of another terminal finds this Neovim, too. `open`: those of tab pages and open files. `all`: each; a CLI that finds several Neovims waits for `/ide`. `off`: none. Not used with `folders`. |claude-ide-worktrees|
+---@field worktrees "open"|"all"|"off" Worktrees of the project's git repository in which a CLI in another terminal finds this Neovim, too. `open`: those of tab pages and open files. `all`: each; a CLI that finds several Neovims waits for `/ide`. `off`: none. Not used with `folders`. |claude-ide-worktrees|
 ---@field path_map table<string, string> Folders that Claude sees under another path, in a container or on the Windows side of WSL: `{ ["/home/me/project"] = "/workspaces/project" }`. |claude-ide-elsewhere| Changes apply after a restart of Neovim or `:Claude restart`.
 
 ---@class claude-ide.Config.context
----@field unsaved "tell"|"save"|"off" When Claude reads or changes a file with unsaved changes: `"tell"` it the changes, `"save"` them first, or `"off"`. Switching it on applies from Claude's next start, here and below.
----@field saved boolean Tell Claude during its turn which lines change in a file that you save, also by a formatter on save: its next edit of them would fail.
----@field errors boolean When Claude ends its turn, have it go on if language servers report new errors, at most twice a turn.
----@field prompt ("buffers"|"selection"|"visible"|"diagnostics"|"quickfix")[] What goes along with each prompt, see |claude-ide-contexts|.
+---@field unsaved "tell"|"save"|"off" When Claude reads or edits a file with unsaved changes: `"tell"` it the changes, `"save"` them first, or `"off"`. Switching it on applies from Claude's next start, here and below.
+---@field saved boolean Tell Claude during its turn which lines change in a file that you save, also by a formatter on save: its next edit of these lines would fail.
+---@field errors boolean When Claude ends its turn, make it continue if language servers report new errors (at most twice a turn).
+---@field prompt ("buffers"|"selection"|"visible"|"diagnostics"|"quickfix")[] Context that is added to each prompt, see |claude-ide-contexts|.
 
 ---@class claude-ide.Config.selection
 ---@field enabled boolean Send it. `:Claude selection off` stops it in this Neovim, `vim.b.claude_private` for one buffer.
----@field debounce_ms integer Minimum milliseconds between two messages.
+---@field debounce_ms integer Send at most one update in this time, in milliseconds.
 ---@field max_bytes integer Maximum bytes of text that are sent. The range is always that of the whole selection.
----@field deny string[] Globs of files that are never sent. One with a `/` is matched against the whole path, any other against the file's name.
+---@field deny string[] Globs of files whose text is never sent. A glob with a `/` is matched against the whole path, others against the file name. Claude can still read these files with its own tools.
 
 ---@class claude-ide.Config.mention
 ---@field max_pending integer Maximum number of queued mentions.
----@field focus_terminal boolean Go to Claude's terminal after a mention was sent.
+---@field focus_terminal boolean Focus the terminal after sending a mention.
 
 ---@class claude-ide.Config.diagnostics
 ---@field wait_ms integer Maximum wait for new diagnostics of one file. The CLI's timeout is 500 ms.
@@ -306,7 +306,7 @@
 ---@field debounce_ms integer Minimum milliseconds between two `diagnostics_changed` messages.
 
 ---@class claude-ide.Config.diff.keymaps
----@field accept string|string[]|false Accept the proposal with your changes. The second key does nothing in other windows, where `ZZ` closes a file.
+---@field accept string|string[]|false Accept the proposal with your changes. Prefer `gA` if you tend to press keys twice: outside of a diff it does nothing, while `ZZ` closes a window.
 ---@field reject string|string[]|false Reject it.
 ---@field reject_with_reason string|string[]|false Reject it with a reason for Claude, see |:Claude-reject|.
 ---@field hunk string|string[]|false Drop or restore the change under the cursor. `u` undoes either.
@@ -315,8 +315,8 @@
 ---@field help string|string[]|false List the keys. A review has this key, too.
 
 ---@class claude-ide.Config.diff
----@field enabled boolean Show them in Neovim. When false the CLI asks in its terminal.
----@field layout "vertical"|"horizontal"|"unified"|"auto" Layout of a diff: side by side, one above the other, or one text with removed lines as virtual lines. `auto`: side by side with 100 columns or more, else unified. A key changes it for this diff and later ones. `:Claude review` has the same layouts. Large files and deleted files are always unified.
+---@field enabled boolean Show proposals in Neovim. When false, the CLI asks in its terminal.
+---@field layout "vertical"|"horizontal"|"unified"|"auto" Layout of a diff: side by side, stacked, or one text with removed lines as virtual lines. `auto`: side by side with 100 columns or more, else unified. A key changes it for this diff and later ones. `:Claude review` has the same layouts. Large files and deleted files are always unified.
 ---@field open_in "tab"|"current"|"float" Where a diff opens: in its own tab page, in the current tab page, or in a float. Your windows are restored afterwards. `:Claude review` always has its own tab page.
 ---@field accept_on_write boolean Let `:w` in the proposal accept it.
 ---@field focus boolean Focus a new diff when it opens, unless you are typing.
@@ -348,12 +348,12 @@
 ---@field keymaps claude-ide.Config.ask.keymaps Keys in the window with an answer, in addition to those of a transcript.
 
 ---@class claude-ide.Config.chat.keymaps
----@field send string|string[]|false Send the prompt, in normal mode; if it is empty, show what was put off.
----@field send_at_once string|string[]|false Send the prompt, in insert mode too.
+---@field send string|string[]|false Send the prompt, in Normal mode; if it is empty, show postponed requests.
+---@field send_at_once string|string[]|false Send the prompt, in Insert mode too.
 ---@field interrupt string|string[]|false Interrupt Claude while it works.
 ---@field older string|string[]|false Recall the previous prompt.
 ---@field newer string|string[]|false Recall the next prompt.
----@field take_back string|string[]|false Take back the queued prompt.
+---@field take_back string|string[]|false Unqueue the queued prompt, to edit it.
 ---@field mode string|string[]|false Go to the next permission mode that asks.
 ---@field model string|string[]|false Choose a model.
 ---@field preview string|string[]|false Show what the `#…` at the cursor would send.
@@ -375,11 +375,11 @@
 ---@field previous_tool string|string[]|false Go to the previous tool call.
 ---@field next_edit string|string[]|false Go to the next edit.
 ---@field previous_edit string|string[]|false Go to the previous edit.
----@field open string|string[]|false Open the target of the line: both texts of an edit, what a subagent did, all of a cut text; or toggle the fold.
+---@field open string|string[]|false Open what the line refers to: an edit as a diff, a subagent's messages, a truncated text in full. Otherwise toggle the fold.
 ---@field file string|string[]|false Open the file of the call, or under the cursor.
 ---@field file_split string|string[]|false The same in a split.
 ---@field file_tab string|string[]|false The same in a tab page.
----@field branches string|string[]|false Choose a branch of the conversation.
+---@field branches string|string[]|false Choose a branch of the session.
 ---@field next_branch string|string[]|false Show the next branch.
 ---@field previous_branch string|string[]|false Show the previous branch.
 ---@field yank_code string|string[]|false Yank the code under the cursor: a block, a command, the text of an edit.
@@ -398,15 +398,15 @@
 ---@class claude-ide.Config.board.keymaps
 ---@field open string|string[]|false Go to its terminal or chat, else show its transcript.
 ---@field read string|string[]|false Show its transcript.
----@field answer string|string[]|false Go to what it asks, to answer it there.
----@field prompt string|string[]|false Write a prompt, which is sent when Claude is free; or take one back that waits.
+---@field answer string|string[]|false Open its request.
+---@field prompt string|string[]|false Write a prompt, which is sent when Claude is free; or unqueue a waiting one.
 ---@field review string|string[]|false Review what it changed.
----@field stop string|string[]|false Interrupt its turn; if it does not work: end its process, after a question.
+---@field stop string|string[]|false Interrupt its turn. If it is idle, end its process (asks first).
 ---@field rename string|string[]|false Rename it.
----@field fork string|string[]|false Continue in a copy of it.
+---@field fork string|string[]|false Fork it: continue in a copy.
 ---@field hide string|string[]|false Hide it until it waits for you.
 ---@field unhide string|string[]|false Show the hidden ones again.
----@field worktree string|string[]|false Show only its worktree, or all again.
+---@field worktree string|string[]|false Show only sessions of its worktree, or all.
 ---@field projects string|string[]|false Show the sessions of all projects, or of this one.
 ---@field next string|string[]|false Go to the next session.
 ---@field previous string|string[]|false Go to the previous session.
@@ -417,16 +417,16 @@
 ---@field keymaps claude-ide.Config.board.keymaps Keys on the board, for the session under the cursor.
 
 ---@class claude-ide.Config.notify
----@field channels ("message"|"bell"|"osc9")[] How to notify you. `message`: a message in Neovim (|vim.notify()|). `bell`: the terminal's bell. `osc9`: a notification of the terminal, if it supports OSC 9. Empty: no notices.
+---@field channels ("message"|"bell"|"osc9")[] How to notify you. `message`: a message in Neovim (|vim.notify()|). `bell`: the terminal's bell. `osc9`: a notification of the terminal, if it supports OSC 9. Empty: no notifications.
 ---@field waiting boolean Notify when Claude waits for you.
 ---@field finished boolean Notify when Claude has finished.
----@field min_turn_ms integer No notice after turns shorter than so many milliseconds.
+---@field min_turn_ms integer Do not notify after turns shorter than this, in milliseconds.
 
 ---@class claude-ide.Config.notebook
 ---@field kernel? string Path of a Python, or name of an installed kernel (`jupyter kernelspec list`). Not set: the Python of the active environment or of the project, else `python3` on the PATH.
----@field timeout_ms integer Interrupt code after so many milliseconds. 0: never.
+---@field timeout_ms integer Interrupt code after this many milliseconds. 0: never.
 ---@field max_output integer Maximum characters of a run's output. Longer output is cut in the middle.
----@field confirm boolean Ask before each run, with the keys of a diff. The CLI asks itself, unless you have allowed the tool there.
+---@field confirm boolean Ask before each run, with the keys of a diff. The CLI also asks, unless you have allowed the tool there.
 
 ---@class claude-ide.Config.terminal.keymaps
 ---@field back string|string[]|false Return to the previous window.
@@ -442,10 +442,10 @@
 ---@field command string[] The CLI and its arguments. No shell is involved.
 ---@field external? string[]|fun(spec: claude-ide.terminal.Spec): string[]? For `provider = "external"`: the program that opens a terminal and its arguments. The CLI's own command is put at the end, or where an item is `{command}`; `{cwd}` becomes the project's folder. Or a function that returns such a list, or starts `spec.argv` in a terminal itself and returns nil.
 ---@field env table<string, string> Additional environment variables for the CLI.
----@field cwd? string|fun(): string The CLI's working directory. Not set: the top folder of the project.
----@field per_tab boolean `:Claude` starts a CLI of its own in each tab page, in the tab page's project (`:tcd`).
+---@field cwd? string|fun(): string The CLI's working directory. Not set: the root of the project.
+---@field per_tab boolean `:Claude` starts a separate CLI in each tab page, in the tab page's project (`:tcd`).
 ---@field editor boolean Open what the CLI gives to `$EDITOR` (`<C-g>`: the prompt) in this Neovim. |claude-ide-terminal-editor|
----@field on_quit "ask"|"background"|"end" What happens to sessions that work or wait when Neovim quits: `ask`, let them go on in the `background`, or `end` them. |claude-ide-background|
+---@field on_quit "ask"|"background"|"end" What happens to sessions that work or wait when Neovim quits: `ask`, continue them in the `background`, or `end` them. |claude-ide-background|
 ---@field side "left"|"right"|"top"|"bottom" Side of the screen for the window.
 ---@field size number Width (or height): below 1 a share of the screen, else columns (or lines).
 ---@field snacks table For `provider = "snacks"`: options of `Snacks.win`, e.g. `{ position = "float" }`.
@@ -454,36 +454,36 @@
 ---@field keymaps claude-ide.Config.terminal.keymaps Keys in Terminal mode. |claude-ide-terminal-keys| lists keys that the CLI does not use.
 
 ---@class claude-ide.Config.web
----@field enabled boolean Start with the server. When false, `:Claude serve` starts it.
+---@field enabled boolean Serve the page whenever the server runs. When false, `:Claude serve` starts it.
 ---@field host string Address to listen on. Any other than a loopback address lets other machines connect; |claude-ide-web-remote| shows a safe way to reach it.
 ---@field port integer Port to listen on, or the next free one, which a message shows. 0: any.
 ---@field names string[] Additional host names for requests: that of a tunnel or a proxy on this machine, such as `box.tailnet.ts.net`. Requests for any other name are refused.
----@field write boolean Allow admitted browsers to send prompts and to answer requests. When false, they only read. See |claude-ide-web-write|.
+---@field write boolean Allow browsers to send prompts and to answer requests. When false, they only read. See |claude-ide-web-write|.
 ---@field commands boolean With `write`: allow prompts that are commands (they begin with `/`, `!`, `#` or `&`) or that exit the CLI. `!` runs in a shell without asking.
 
 ---@class claude-ide.Config
----@field auto_start boolean Start the server when Neovim's screen is up, so that a CLI in any terminal can connect. Not in a Neovim that git or Claude Code started as an editor, nor in a pager. When false, `:ClaudeConnect` or `:Claude` starts it.
+---@field auto_start boolean Start the server when the UI is ready, so that a CLI in any terminal can connect. Does not apply to a Neovim that was started as a pager, or as an editor by git or Claude Code. When false, `:ClaudeConnect` or `:Claude` starts it.
 ---@field log claude-ide.Config.log The log file. `:Claude log` opens it.
 ---@field server claude-ide.Config.server The server that the CLI connects to. Changes apply after a restart of Neovim or `:Claude restart`.
 ---@field agents_ide boolean Let Gemini CLI and Qwen Code find this Neovim, too: they show their edits as diffs here, and learn the open files, the cursor and the selection. |claude-ide-companions| Changes apply after a restart of Neovim or `:Claude restart`.
 ---@field tools claude-ide.Config.tools Editor tools for Claude: language servers, buffers, lists. |claude-ide-tools| Changes apply after a restart of Neovim or `:Claude restart`.
 ---@field hooks claude-ide.Config.hooks Hooks of a Claude started by `:Claude`. |claude-ide-decide| Changes apply from its next start.
 ---@field workspace claude-ide.Config.workspace The folders of your project. A CLI that runs in one of them finds this Neovim.
----@field context claude-ide.Config.context What a Claude that `:Claude` starts is told about your editor while it works: each text at most 2 kB, nothing of withheld files. `:Claude context` shows it. |claude-ide-context| Needs `hooks.enabled`.
----@field selection claude-ide.Config.selection Your current file and selection, as sent to Claude.
+---@field context claude-ide.Config.context What a Claude that `:Claude` starts is told about your editor while it works: each text at most 2 kB, nothing of private files. `:Claude context` shows it. |claude-ide-context| Needs `hooks.enabled`.
+---@field selection claude-ide.Config.selection What Neovim tells Claude about your current file and selection.
 ---@field mention claude-ide.Config.mention `:ClaudeSend` and `:Claude add`.
 ---@field diagnostics claude-ide.Config.diagnostics Diagnostics of your language servers, which Claude requests before and after each edit.
----@field diff claude-ide.Config.diff Edits that Claude proposes.
+---@field diff claude-ide.Config.diff Proposals: edits that wait for your answer.
 ---@field review claude-ide.Config.review Edits that Claude has made, with or without asking: `:Claude review`.
----@field watch claude-ide.Config.watch Buffers follow the disk while the server runs.
+---@field watch claude-ide.Config.watch Reload buffers that change on disk, while the server runs.
 ---@field prompts table<string, string> Named prompts: `#prompt:name` inserts one wherever you write to Claude, including its `#…` contexts, see |claude-ide-contexts|.
----@field prompt_folders string[] Folders with more prompts, as Markdown files: `#prompt:review` is `review.md`. Relative to the project's top folder.
+---@field prompt_folders string[] Folders with more prompts, as Markdown files: `#prompt:review` is `review.md`. Relative to the project's root.
 ---@field ask claude-ide.Config.ask `:Claude ask` and `:Claude edit`: one request to a separate CLI that only reads files of the project.
----@field agents table<string, claude-ide.config.Agent> Agents for `:Claude chat --agent {name}`, by the Agent Client Protocol: `{ cmd = { "gemini", "--acp" }, env = { … }, name = "Gemini" }`. |claude-ide-agents| names those that are built in.
----@field chat claude-ide.Config.chat `:Claude chat`: a conversation in a buffer, in the terminal's place, with the command of `terminal` and the keys of a transcript.
----@field transcript claude-ide.Config.transcript `:Claude transcript`: the conversation of a session.
+---@field agents table<string, claude-ide.config.Agent> Agents for `:Claude chat --agent {name}` that speak the Agent Client Protocol: `{ cmd = { "gemini", "--acp" }, env = { … }, name = "Gemini" }`. |claude-ide-agents| names those that are built in.
+---@field chat claude-ide.Config.chat `:Claude chat`: a session in a buffer, in the terminal's place, with the command of `terminal` and the keys of a transcript.
+---@field transcript claude-ide.Config.transcript `:Claude transcript`: the text of a session.
 ---@field board claude-ide.Config.board `:Claude board`: all sessions at a glance.
----@field notify claude-ide.Config.notify Notices when Claude waits for you or has finished while you are in another program, or Claude's terminal is hidden. |claude-ide-states| has the details.
+---@field notify claude-ide.Config.notify Notifications when Claude waits for you or has finished while you are in another program, or Claude's terminal is hidden. |claude-ide-states| has the details.
 ---@field notebook claude-ide.Config.notebook The tool `executeCode`: Claude runs Python in a Jupyter kernel, if there is a Python with ipykernel. See |claude-ide-notebooks|.
----@field terminal claude-ide.Config.terminal Where `:Claude` runs the CLI.
----@field web claude-ide.Config.web Sessions on a page in your browser, see |claude-ide-web|. Changes apply after a restart of Neovim or `:Claude serve stop` and `start`.
+---@field terminal claude-ide.Config.terminal The terminal in which `:Claude` runs the CLI.
+---@field web claude-ide.Config.web The web page: sessions in your browser, see |claude-ide-web|. Changes apply after a restart of Neovim or `:Claude serve stop` and `start`.

@@ -8,9 +8,9 @@ return {
     "auto_start",
     kind = kind.boolean,
     default = true,
-    doc = "Start the server when Neovim's screen is up, so that a CLI in any terminal can connect. "
-      .. "Not in a Neovim that git or Claude Code started as an editor, nor in a pager. "
-      .. "When false, `:ClaudeConnect` or `:Claude` starts it.",
+    doc = "Start the server when the UI is ready, so that a CLI in any terminal can connect. Does not apply to a Neovim "
+      .. "that was started as a pager, or as an editor by git or Claude Code. When false, `:ClaudeConnect` or `:Claude` "
+      .. "starts it.",
   },
   {
     "log",
@@ -79,13 +79,13 @@ return {
             "timeout_ms",
             kind = kind.integer(100),
             default = 90000,
-            doc = "Drop a client that sends nothing for so many milliseconds after a ping.",
+            doc = "Disconnect a client that sends nothing for this many milliseconds after a ping.",
           },
           {
             "mcp_ping",
             kind = kind.boolean,
             default = true,
-            doc = "Also send MCP's `ping` request, in addition to WebSocket pings.",
+            doc = "Send MCP's `ping` request in addition to WebSocket pings.",
           },
         },
       },
@@ -93,7 +93,7 @@ return {
         "write_file",
         kind = kind.one_of({ "review", "allow", "off" }),
         default = "review",
-        doc = "The method `writeFile`, by which clients other than the CLI change files. `review`: show a diff and "
+        doc = "The method `writeFile`, with which clients other than the CLI change files. `review`: show a diff and "
           .. "write what you accept, `allow`: write at once, `off`: no such method.",
       },
       {
@@ -158,16 +158,16 @@ return {
         "enabled",
         kind = kind.boolean,
         default = true,
-        doc = "Show Claude's requests in Neovim and on the page, too: the first answer counts. Show what it says, line by "
-          .. "line, in transcripts and on the page.",
+        doc = "Show Claude's requests in Neovim and on the web page, too; the first answer wins. Show its answers line by "
+          .. "line in transcripts and on the page.",
       },
       {
         "held_dialog_s",
         kind = kind.integer(0),
         default = 60,
         doc = "Claude opens the dialog for a subagent's request or an MCP server's form only after Neovim has answered. "
-          .. "How long it waits for you, in seconds; 0: such requests are asked only in the terminal. They are also if "
-          .. "Neovim has not the focus and no page is served.",
+          .. "How long Neovim holds them for you, in seconds. 0, or while Neovim is not focused and no page is served: "
+          .. "ask in the terminal only.",
       },
     },
   },
@@ -179,7 +179,7 @@ return {
         "root_markers",
         kind = kind.list(kind.string),
         default = { ".git", ".hg", ".jj", "Cargo.toml", "package.json", "pyproject.toml", "go.mod" },
-        doc = "Files and folders that mark the top folder of a project.",
+        doc = "Files and folders that mark the root of a project.",
       },
       {
         "folders",
@@ -191,7 +191,7 @@ return {
         "worktrees",
         kind = kind.one_of({ "open", "all", "off" }),
         default = "open",
-        doc = "Worktrees of the project's git repository in which a CLI of another terminal finds this Neovim, too. "
+        doc = "Worktrees of the project's git repository in which a CLI in another terminal finds this Neovim, too. "
           .. "`open`: those of tab pages and open files. `all`: each; a CLI that finds several Neovims waits for `/ide`. "
           .. "`off`: none. Not used with `folders`. |claude-ide-worktrees|",
       },

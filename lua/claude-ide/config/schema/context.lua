@@ -6,40 +6,41 @@ local kind = require("claude-ide.config.kind")
 return {
   {
     "context",
-    doc = "What a Claude that `:Claude` starts is told about your editor while it works: each text at most 2 kB, nothing of withheld "
-      .. "files. `:Claude context` shows it. |claude-ide-context| Needs `hooks.enabled`.",
+    doc = "What a Claude that `:Claude` starts is told about your editor while it works: each text at most 2 kB, nothing "
+      .. "of private files. `:Claude context` shows it. |claude-ide-context| Needs `hooks.enabled`.",
     fields = {
       {
         "unsaved",
         kind = kind.one_of({ "tell", "save", "off" }),
         default = "tell",
-        doc = 'When Claude reads or changes a file with unsaved changes: `"tell"` it the changes, `"save"` them first, or `"off"`. '
+        doc = 'When Claude reads or edits a file with unsaved changes: `"tell"` it the changes, `"save"` them first, or '
+          .. '`"off"`. '
           .. "Switching it on applies from Claude's next start, here and below.",
       },
       {
         "saved",
         kind = kind.boolean,
         default = false,
-        doc = "Tell Claude during its turn which lines change in a file that you save, also by a formatter on save: its next edit of "
-          .. "them would fail.",
+        doc = "Tell Claude during its turn which lines change in a file that you save, also by a formatter on save: its "
+          .. "next edit of these lines would fail.",
       },
       {
         "errors",
         kind = kind.boolean,
         default = false,
-        doc = "When Claude ends its turn, have it go on if language servers report new errors, at most twice a turn.",
+        doc = "When Claude ends its turn, make it continue if language servers report new errors (at most twice a turn).",
       },
       {
         "prompt",
         kind = kind.list(kind.one_of({ "buffers", "selection", "visible", "diagnostics", "quickfix" })),
         default = {},
-        doc = "What goes along with each prompt, see |claude-ide-contexts|.",
+        doc = "Context that is added to each prompt, see |claude-ide-contexts|.",
       },
     },
   },
   {
     "selection",
-    doc = "Your current file and selection, as sent to Claude.",
+    doc = "What Neovim tells Claude about your current file and selection.",
     fields = {
       {
         "enabled",
@@ -51,7 +52,7 @@ return {
         "debounce_ms",
         kind = kind.integer(0, 60000),
         default = 50,
-        doc = "Minimum milliseconds between two messages.",
+        doc = "Send at most one update in this time, in milliseconds.",
       },
       {
         "max_bytes",
@@ -82,8 +83,8 @@ return {
           ".pypirc",
           "credentials*",
         },
-        doc = "Globs of files that are never sent. One with a `/` is matched against the whole path, any other "
-          .. "against the file's name.",
+        doc = "Globs of files whose text is never sent. A glob with a `/` is matched against the whole path, others "
+          .. "against the file name. Claude can still read these files with its own tools.",
       },
     },
   },
@@ -101,7 +102,7 @@ return {
         "focus_terminal",
         kind = kind.boolean,
         default = false,
-        doc = "Go to Claude's terminal after a mention was sent.",
+        doc = "Focus the terminal after sending a mention.",
       },
     },
   },

@@ -7,22 +7,21 @@ local key = kind.key
 return {
   {
     "diff",
-    doc = "Edits that Claude proposes.",
+    doc = "Proposals: edits that wait for your answer.",
     fields = {
       {
         "enabled",
         kind = kind.boolean,
         default = true,
-        doc = "Show them in Neovim. When false the CLI asks in its terminal.",
+        doc = "Show proposals in Neovim. When false, the CLI asks in its terminal.",
       },
       {
         "layout",
         kind = kind.one_of({ "vertical", "horizontal", "unified", "auto" }),
         default = "vertical",
-        doc = "Layout of a diff: side by side, one above the other, or one text with removed lines as virtual "
-          .. "lines. `auto`: side by side with 100 columns or more, else unified. A key changes it for this diff "
-          .. "and later ones. `:Claude review` has the same layouts. Large files and deleted files are always "
-          .. "unified.",
+        doc = "Layout of a diff: side by side, stacked, or one text with removed lines as virtual lines. `auto`: side by "
+          .. "side with 100 columns or more, else unified. A key changes it for this diff and later ones. `:Claude "
+          .. "review` has the same layouts. Large files and deleted files are always unified.",
       },
       {
         "open_in",
@@ -45,7 +44,8 @@ return {
           key(
             "accept",
             { "ZZ", "gA" },
-            "Accept the proposal with your changes. The second key does nothing in other windows, where `ZZ` closes a file."
+            "Accept the proposal with your changes. Prefer `gA` if you tend to press keys twice: outside of a diff it does "
+              .. "nothing, while `ZZ` closes a window."
           ),
           key("reject", { "ZQ", "gX" }, "Reject it."),
           key("reject_with_reason", "ZW", "Reject it with a reason for Claude, see |:Claude-reject|."),
@@ -76,9 +76,10 @@ return {
         "checkpoints",
         kind = kind.boolean,
         default = true,
-        doc = "Detect changes by shell commands in git repositories: at each prompt, files whose bytes git does "
-          .. "not have (changed, not tracked, or converted by git) are copied into Neovim's state folder for as long as the CLI is connected, except for "
-          .. "files over 4 MB, those of `.gitignore` and `selection.deny`, and more than 64 MB at a time.",
+        doc = "Detect changes by shell commands in git repositories: at each prompt, files whose bytes git does not have "
+          .. "(changed, not tracked, or converted by git) are copied into Neovim's state folder for as long as the CLI is "
+          .. "connected, except for files over 4 MB, those of `.gitignore` and `selection.deny`, and more than 64 MB at a "
+          .. "time.",
       },
       {
         "keymaps",
@@ -97,7 +98,7 @@ return {
   },
   {
     "watch",
-    doc = "Buffers follow the disk while the server runs.",
+    doc = "Reload buffers that change on disk, while the server runs.",
     fields = {
       {
         "enabled",

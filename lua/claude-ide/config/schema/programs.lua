@@ -20,7 +20,7 @@ return {
         "timeout_ms",
         kind = kind.integer(0),
         default = 600000,
-        doc = "Interrupt code after so many milliseconds. 0: never.",
+        doc = "Interrupt code after this many milliseconds. 0: never.",
       },
       {
         "max_output",
@@ -32,13 +32,13 @@ return {
         "confirm",
         kind = kind.boolean,
         default = false,
-        doc = "Ask before each run, with the keys of a diff. The CLI asks itself, unless you have allowed the tool there.",
+        doc = "Ask before each run, with the keys of a diff. The CLI also asks, unless you have allowed the tool there.",
       },
     },
   },
   {
     "terminal",
-    doc = "Where `:Claude` runs the CLI.",
+    doc = "The terminal in which `:Claude` runs the CLI.",
     fields = {
       {
         "provider",
@@ -54,8 +54,8 @@ return {
         }),
         default = "native",
         doc = "`native`: a split. `snacks`: a window of snacks.nvim. `kitty`, `tmux`, `wezterm`, `zellij`: a pane beside "
-          .. "Neovim's. `external`: the command in `external`. `none`: "
-          .. "you start `claude` yourself. A table: a custom provider, see |claude-ide-terminal-provider|.",
+          .. "Neovim's. `external`: the command in `external`. `none`: you start `claude` yourself. A table: a custom "
+          .. "provider, see |claude-ide-terminal-provider|.",
       },
       {
         "command",
@@ -82,13 +82,13 @@ return {
       {
         "cwd",
         kind = kind.any_of({ kind.string, kind.func_of("fun(): string") }),
-        doc = "The CLI's working directory. Not set: the top folder of the project.",
+        doc = "The CLI's working directory. Not set: the root of the project.",
       },
       {
         "per_tab",
         kind = kind.boolean,
         default = false,
-        doc = "`:Claude` starts a CLI of its own in each tab page, in the tab page's project (`:tcd`).",
+        doc = "`:Claude` starts a separate CLI in each tab page, in the tab page's project (`:tcd`).",
       },
       {
         "editor",
@@ -100,8 +100,8 @@ return {
         "on_quit",
         kind = kind.one_of({ "ask", "background", "end" }),
         default = "ask",
-        doc = "What happens to sessions that work or wait when Neovim quits: `ask`, let them go on in the `background`, or `end` "
-          .. "them. |claude-ide-background|",
+        doc = "What happens to sessions that work or wait when Neovim quits: `ask`, continue them in the `background`, or "
+          .. "`end` them. |claude-ide-background|",
       },
       {
         "side",
@@ -150,14 +150,14 @@ return {
   },
   {
     "web",
-    doc = "Sessions on a page in your browser, see |claude-ide-web|. Changes apply after a restart of Neovim or "
+    doc = "The web page: sessions in your browser, see |claude-ide-web|. Changes apply after a restart of Neovim or "
       .. "`:Claude serve stop` and `start`.",
     fields = {
       {
         "enabled",
         kind = kind.boolean,
         default = false,
-        doc = "Start with the server. When false, `:Claude serve` starts it.",
+        doc = "Serve the page whenever the server runs. When false, `:Claude serve` starts it.",
       },
       {
         "host",
@@ -183,7 +183,7 @@ return {
         "write",
         kind = kind.boolean,
         default = false,
-        doc = "Allow admitted browsers to send prompts and to answer requests. When false, they only read. See "
+        doc = "Allow browsers to send prompts and to answer requests. When false, they only read. See "
           .. "|claude-ide-web-write|.",
       },
       {

@@ -16,8 +16,7 @@ return {
     "prompt_folders",
     kind = kind.list(kind.string),
     default = { ".claude/prompts" },
-    doc = "Folders with more prompts, as Markdown files: `#prompt:review` is `review.md`. Relative to the "
-      .. "project's top folder.",
+    doc = "Folders with more prompts, as Markdown files: `#prompt:review` is `review.md`. Relative to the project's root.",
   },
   {
     "ask",
@@ -43,13 +42,13 @@ return {
     "agents",
     kind = kind.map(kind.agent),
     default = {},
-    doc = 'Agents for `:Claude chat --agent {name}`, by the Agent Client Protocol: `{ cmd = { "gemini", "--acp" '
+    doc = 'Agents for `:Claude chat --agent {name}` that speak the Agent Client Protocol: `{ cmd = { "gemini", "--acp" '
       .. '}, env = { … }, name = "Gemini" }`. |claude-ide-agents| names those that are built in.',
   },
   {
     "chat",
-    doc = "`:Claude chat`: a conversation in a buffer, in the terminal's place, with the command of `terminal` "
-      .. "and the keys of a transcript.",
+    doc = "`:Claude chat`: a session in a buffer, in the terminal's place, with the command of `terminal` and the keys of "
+      .. "a transcript.",
     fields = {
       {
         "prompt_height",
@@ -61,12 +60,12 @@ return {
         "keymaps",
         doc = "Keys in the prompt's window.",
         fields = {
-          key("send", "<CR>", "Send the prompt, in normal mode; if it is empty, show what was put off."),
-          key("send_at_once", "<C-s>", "Send the prompt, in insert mode too."),
+          key("send", "<CR>", "Send the prompt, in Normal mode; if it is empty, show postponed requests."),
+          key("send_at_once", "<C-s>", "Send the prompt, in Insert mode too."),
           key("interrupt", "<C-c>", "Interrupt Claude while it works."),
           key("older", "[p", "Recall the previous prompt."),
           key("newer", "]p", "Recall the next prompt."),
-          key("take_back", "gu", "Take back the queued prompt."),
+          key("take_back", "gu", "Unqueue the queued prompt, to edit it."),
           key("mode", "<S-Tab>", "Go to the next permission mode that asks."),
           key("model", "gm", "Choose a model."),
           key("preview", "K", "Show what the `#…` at the cursor would send."),
@@ -82,7 +81,7 @@ return {
   },
   {
     "transcript",
-    doc = "`:Claude transcript`: the conversation of a session.",
+    doc = "`:Claude transcript`: the text of a session.",
     fields = {
       {
         "draw_markdown",
@@ -104,12 +103,13 @@ return {
           key(
             "open",
             "<CR>",
-            "Open the target of the line: both texts of an edit, what a subagent did, all of a cut text; or toggle the fold."
+            "Open what the line refers to: an edit as a diff, a subagent's messages, a truncated text in full. Otherwise "
+              .. "toggle the fold."
           ),
           key("file", "gf", "Open the file of the call, or under the cursor."),
           key("file_split", "<C-w>f", "The same in a split."),
           key("file_tab", "<C-w>gf", "The same in a tab page."),
-          key("branches", "gb", "Choose a branch of the conversation."),
+          key("branches", "gb", "Choose a branch of the session."),
           key("next_branch", "]v", "Show the next branch."),
           key("previous_branch", "[v", "Show the previous branch."),
           key("yank_code", "gy", "Yank the code under the cursor: a block, a command, the text of an edit."),
@@ -134,19 +134,15 @@ return {
         fields = {
           key("open", "<CR>", "Go to its terminal or chat, else show its transcript."),
           key("read", "t", "Show its transcript."),
-          key("answer", "a", "Go to what it asks, to answer it there."),
-          key(
-            "prompt",
-            "i",
-            "Write a prompt, which is sent when Claude is free; or take one back that waits."
-          ),
+          key("answer", "a", "Open its request."),
+          key("prompt", "i", "Write a prompt, which is sent when Claude is free; or unqueue a waiting one."),
           key("review", "r", "Review what it changed."),
-          key("stop", "x", "Interrupt its turn; if it does not work: end its process, after a question."),
+          key("stop", "x", "Interrupt its turn. If it is idle, end its process (asks first)."),
           key("rename", "R", "Rename it."),
-          key("fork", "F", "Continue in a copy of it."),
+          key("fork", "F", "Fork it: continue in a copy."),
           key("hide", "d", "Hide it until it waits for you."),
           key("unhide", "u", "Show the hidden ones again."),
-          key("worktree", "w", "Show only its worktree, or all again."),
+          key("worktree", "w", "Show only sessions of its worktree, or all."),
           key("projects", "p", "Show the sessions of all projects, or of this one."),
           key("next", "]]", "Go to the next session."),
           key("previous", "[[", "Go to the previous session."),
@@ -158,15 +154,15 @@ return {
   },
   {
     "notify",
-    doc = "Notices when Claude waits for you or has finished while you are in another program, or Claude's "
-      .. "terminal is hidden. |claude-ide-states| has the details.",
+    doc = "Notifications when Claude waits for you or has finished while you are in another program, or Claude's terminal "
+      .. "is hidden. |claude-ide-states| has the details.",
     fields = {
       {
         "channels",
         kind = kind.list(kind.one_of({ "message", "bell", "osc9" })),
         default = { "message" },
         doc = "How to notify you. `message`: a message in Neovim (|vim.notify()|). `bell`: the terminal's bell. "
-          .. "`osc9`: a notification of the terminal, if it supports OSC 9. Empty: no notices.",
+          .. "`osc9`: a notification of the terminal, if it supports OSC 9. Empty: no notifications.",
       },
       { "waiting", kind = kind.boolean, default = true, doc = "Notify when Claude waits for you." },
       { "finished", kind = kind.boolean, default = true, doc = "Notify when Claude has finished." },
@@ -174,7 +170,7 @@ return {
         "min_turn_ms",
         kind = kind.integer(0),
         default = 10000,
-        doc = "No notice after turns shorter than so many milliseconds.",
+        doc = "Do not notify after turns shorter than this, in milliseconds.",
       },
     },
   },
