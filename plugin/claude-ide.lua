@@ -42,10 +42,10 @@ plug("n", "<Plug>(claude-focus)", "<Cmd>Claude focus<CR>", "go to the terminal, 
 plug("n", "<Plug>(claude-connect)", "<Cmd>ClaudeConnect<CR>", "start the server")
 plug("n", "<Plug>(claude-send)", "<Cmd>ClaudeSend<CR>", "mention this file")
 plug("x", "<Plug>(claude-send)", ":ClaudeSend<CR>", "mention the selected lines")
-plug("n", "<Plug>(claude-diff-accept)", "<Cmd>Claude accept<CR>", "accept the proposed edit")
-plug("n", "<Plug>(claude-diff-reject)", "<Cmd>Claude reject<CR>", "reject the proposed edit")
-plug("n", "<Plug>(claude-decide)", "<Cmd>Claude decide<CR>", "go to what Claude asks")
-plug("n", "<Plug>(claude-diffs)", "<Cmd>Claude diffs<CR>", "list the proposed edits")
+plug("n", "<Plug>(claude-diff-accept)", "<Cmd>Claude accept<CR>", "accept the proposal")
+plug("n", "<Plug>(claude-diff-reject)", "<Cmd>Claude reject<CR>", "reject the proposal")
+plug("n", "<Plug>(claude-decide)", "<Cmd>Claude decide<CR>", "go to an open request")
+plug("n", "<Plug>(claude-diffs)", "<Cmd>Claude diffs<CR>", "list the proposals")
 plug("n", "<Plug>(claude-board)", "<Cmd>Claude board<CR>", "show all sessions of this project")
 plug("n", "<Plug>(claude-sessions)", "<Cmd>Claude sessions<CR>", "list the sessions of this project")
 plug("n", "<Plug>(claude-transcript)", "<Cmd>Claude transcript<CR>", "show the transcript of the session")
@@ -119,7 +119,7 @@ vim.api.nvim_create_autocmd("SessionLoadPost", {
       require("claude-ide.chat.acp.restored").read_into(about.buf, name)
     end
   end,
-  desc = "Claude Code: say how to go on with a conversation of another agent",
+  desc = "Claude Code: say how to continue a session of another agent",
 })
 
 -- Neovim is certain to exit: see leave/init.lua for the choice of this event.
@@ -153,7 +153,7 @@ vim.api.nvim_create_autocmd("ExitPre", {
       require("claude-ide.leave.ask_before_quit").before_exit()
     end
   end,
-  desc = "Claude Code: sessions that work may go on without Neovim",
+  desc = "Claude Code: sessions that work may continue without Neovim",
 })
 vim.api.nvim_create_autocmd("SessionWritePost", {
   group = leaving,
@@ -179,7 +179,7 @@ vim.api.nvim_create_autocmd("StdinReadPost", {
   callback = function()
     vim.g.claude_ide_read_stdin = true
   end,
-  desc = "Claude Code: a pager starts no server by itself",
+  desc = "Claude Code: a pager does not start the server",
 })
 
 -- Not in a Neovim without a UI (a script, a test, a commit hook): it waits for UIEnter.

@@ -405,7 +405,7 @@ local function download(run)
   if mirror() == false then
     return false, { "`vim.g.claude_ide_release_url` or $CLAUDE_IDE_RELEASE_URL is false" }
   elseif vim.startswith(vim.uv.fs_realpath(vim.v.progpath) or "", "/nix/store/") then
-    return false, { "libraries of Nix lie elsewhere" }
+    return false, { "Nix keeps libraries in other places" }
   end
   local reasons, triples = {}, M.triples()
   for _, address in ipairs(#triples > 0 and addresses(run.opts.root) or {}) do

@@ -194,9 +194,9 @@ end
 function M.focus(request)
   local presenter = presenters[request.kind]
   if request.state ~= "pending" then
-    return nil, "It was answered."
+    return nil, "This request was answered."
   elseif not presenter.focus then
-    return nil, "It is shown where it was asked."
+    return nil, "This request is shown where it was asked."
   end
   return presenter.focus(request)
 end

@@ -152,7 +152,7 @@ end
 ---What let a call run, if it was not the user's answer.
 ---@type table<string, string> by `claude-ide.sessions.AllowedBy`
 local ALLOWS = {
-  user = "a rule of yours allows it",
+  user = "one of your rules allows it",
   project = "a rule of the project allows it",
   rule = "a rule allows it",
   hook = "a hook allows it",

@@ -134,7 +134,7 @@ def quit_while_it_goes_on(nvim):
     nvim.keys("<C-\\><C-\\>")
     nvim.wait("vim.fn.mode() == 'n'")
     nvim.keys(":qa<CR>")
-    nvim.wait_screen("Quit, and let it go on in the background")
+    nvim.wait_screen("Quit, and continue it in the background")
     nvim.keys("2<CR>")
 
 

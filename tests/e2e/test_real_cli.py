@@ -241,7 +241,7 @@ def test_what_it_writes_is_decided_in_neovim_or_in_its_terminal(nvim, cli):
     # Outside Neovim's own terminal, words given with a rejection are kept, not sent.
     open_diff(edit(nvim, "second", "2nd", "b.txt"), "2nd")
     nvim.keys(":Claude reject use two words<CR>")
-    said = "That Claude runs in another terminal. Your words are in"
+    said = "Claude runs in another terminal. Your text is in"
     nvim.wait(lambda: said in nvim.lua("return vim.fn.execute('messages')"), what="where the words are")
     assert nvim.lua("return vim.fn.getreg('\"')") == "use two words"
     nvim.wait(NO_DIFF)

@@ -157,7 +157,7 @@ def test_the_reason_for_a_rejection_is_the_next_prompt_word_for_word(start_with_
     nvim.lua("require('claude-ide.proposal').focus()")
     nvim.wait(SEEN)
     nvim.keys("ZW")
-    nvim.wait_screen("Why not?")
+    nvim.wait_screen("Reason:")
     nvim.keys("SAY understood<CR>")
     nvim.wait_screen("● understood")
     assert nvim.lua("return #vim.api.nvim_list_tabpages()") == 1

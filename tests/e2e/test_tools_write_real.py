@@ -40,7 +40,7 @@ def test_pyright_renames_forty_files_with_one_change_dropped(start_nvim, connect
     nvim.keys("dx")
     nvim.wait_screen("◌ m39.py")
     nvim.keys("ZZ")
-    nvim.wait_screen("Why not the 2 changes you dropped?")
+    nvim.wait_screen("Reason for dropping the 2 changes")
     nvim.keys("m39 is generated<CR>")
     (text,) = agent.call_result(asked)
     assert text.startswith("Rename add to plus: accepted in part, 79 changes in 40 files.")

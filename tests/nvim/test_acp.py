@@ -82,7 +82,7 @@ def test_a_prompt_that_is_taken_back_too_late_is_shown(begin, tmp_path):
     say(nvim, f'WRITE {tmp_path / "begun"} ""\nSAY two')
     chat(nvim, TAKE_BACK_LATE % begun)
     wait_answer(nvim, "\ntwo")
-    assert "\nSAY two\n\n  Robot had begun with this before it was taken back.\n" in text(nvim)
+    assert "\nSAY two\n\n  Robot had started on this before it was unqueued.\n" in text(nvim)
 
 
 def test_an_agent_that_dies_says_why_and_goes_on_where_it_was(begin, tmp_path):
@@ -110,7 +110,7 @@ def test_an_agent_that_hangs_is_reported_and_restarted(begin):
     chat(nvim, "chat:interrupt()")
     wait_text(nvim, "Robot was asked to stop and goes on")
     nvim.lua("vim.cmd('Claude chat restart')")
-    wait_answer(nvim, "Robot is started anew.")
+    wait_answer(nvim, "Robot was restarted.")
     assert "\nbusy" in text(nvim)
     say(nvim, "SAY again")
     wait_text(nvim, "\nagain")
@@ -119,7 +119,7 @@ def test_an_agent_that_hangs_is_reported_and_restarted(begin):
 def test_what_is_wrong_is_a_line_in_the_buffer(begin):
     nvim = begin(setup={"version": 2})
     wait_text(nvim, "Robot speaks version 2 of the protocol, and this speaks version 1.")
-    wait_text(nvim, "What you send next starts it again.")
+    wait_text(nvim, "Your next prompt restarts it.")
     assert "signal" not in text(nvim), "who ended it, and why, is said"
 
 
@@ -389,7 +389,7 @@ def test_a_session_is_gone_on_with_in_a_copy_where_the_agent_makes_copies(begin,
     }
     nvim = begin(setup=setup, args="--resume", chosen=[-1, choice])
     wait_idle(nvim)
-    assert nvim.asked()[1]["lines"] == ["Go on with it", "Go on in a copy"]
+    assert nvim.asked()[1]["lines"] == ["Continue it", "Continue in a copy"]
     assert read(tmp_path, method)[0]["sessionId"] == "old"
     say(nvim, "SAY here")
     wait_text(nvim, "\nhere")

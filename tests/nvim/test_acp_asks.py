@@ -125,9 +125,9 @@ def test_files_are_read_as_the_user_sees_them(begin_acp, tmp_path):
     nvim.lua("vim.cmd.split('kept.txt') vim.b.claude_private = true vim.cmd('close | bunload kept.txt')")
     say(nvim, "\n".join(lines))
     whole, part, secret, gone, relative, private = wait_answers(nvim, 6)
-    assert "withheld" in private["message"], "a private buffer need not be loaded"
+    assert "is private" in private["message"], "a private buffer need not be loaded"
     assert whole == {"content": "unsaved\ntwo\nthree\n"} and part == {"content": "two\n"}
-    assert "withheld" in secret["message"] and gone["code"] == -32002 and relative["code"] == -32602
+    assert "is private" in secret["message"] and gone["code"] == -32002 and relative["code"] == -32602
 
 
 @pytest.mark.slow

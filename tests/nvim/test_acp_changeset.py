@@ -127,7 +127,9 @@ def test_what_changed_meanwhile_is_not_left_to_the_agent(begin):
     wait_shown(nvim)
     (nvim.project / "b.txt").write_text("somebody else\n")
     nvim.lua("require('claude-ide.proposal').accept()")
-    nvim.wait("notices[1] and notices[1]:find('b.txt has changed meanwhile', 1, true)", what="why not to be said")
+    nvim.wait(
+        "notices[1] and notices[1]:find('b.txt has changed in the same places', 1, true)", what="why not to be said"
+    )
     assert answers(nvim) == []
     reject(nvim)
     wait_idle(nvim)
@@ -228,7 +230,7 @@ def test_one_that_is_gone_before_its_files_were_read_asks_nobody(begin, what, en
         nvim.cmd(f"Claude chat {end}")
         nvim.wait(f"not vim.uv.kill({pid}, 0)", what="the agent to be gone")
     if end == "restart":
-        wait_answer(nvim, "Robot is started anew.")
+        wait_answer(nvim, "Robot was restarted.")
     nvim.lua("local before = go_on go_on = nil before() if go_on then go_on() end")
     assert nvim.lua("return #require('claude-ide.requests').pending()") == 0
 
@@ -316,7 +318,7 @@ def test_words_for_changes_that_are_gone_are_kept(begin):
     wait_idle(nvim)
     nvim.lua("type_words('because')")
     assert nvim.lua("return vim.fn.getreg('\"')") == "because"
-    assert "Your words are in" in nvim.notices()[-1]
+    assert "Your text is in" in nvim.notices()[-1]
 
 
 def test_bytes_that_nobody_changed_stay_where_the_agent_has_the_editor_write(begin):
@@ -387,8 +389,8 @@ def test_taken_back_while_it_is_written_it_is_not_said_to_be_gone(begin):
     nvim.lua("go_on()")
     nvim.wait("notices[2] ~= nil", what="what became of it")
     [became, words] = nvim.notices()
-    assert became == "`:Claude undo` undoes that: 3 files, written as you accepted it before it was taken back."
-    assert words.startswith("The changes are gone. Your words are in")
+    assert became == "`:Claude undo` undoes that: 3 files, written as you accepted it, before it was withdrawn."
+    assert words.startswith("The changes are gone. Your text is in")
     assert content(nvim, "a.txt") == BEFORE.replace("two", "TWO")
 
 

@@ -34,18 +34,18 @@ def shown(nvim):
 def test_what_is_typed_has_the_type_and_the_format_of_its_field(nvim):
     number, text = {"takes": "number"}, {"takes": "text"}
     for field, typed, expected in [
-        *((number, typed, "a number is wanted") for typed in ("nan", "-inf", "1e999", "one")),
+        *((number, typed, "enter a number") for typed in ("nan", "-inf", "1e999", "one")),
         (number, "12", 12),
-        ({"takes": "integer", "least": 1, "most": 9}, "1.5", "a whole number is wanted"),
-        ({"takes": "integer", "least": 1, "most": 9}, "12", "a whole number from 1 to 9 is wanted"),
-        ({**text, "least": 2}, "é", "at least 2 characters are wanted"),
-        ({**text, "format": "email"}, "nobody", "an address of mail is wanted"),
+        ({"takes": "integer", "least": 1, "most": 9}, "1.5", "enter a whole number"),
+        ({"takes": "integer", "least": 1, "most": 9}, "12", "enter a whole number from 1 to 9"),
+        ({**text, "least": 2}, "é", "enter at least 2 characters"),
+        ({**text, "format": "email"}, "nobody", "enter an email address"),
         ({**text, "format": "email"}, "a@b.example", "a@b.example"),
-        ({**text, "format": "date"}, "today", "a date like 2026-01-31 is wanted"),
+        ({**text, "format": "date"}, "today", "enter a date like 2026-01-31"),
         ({**text, "format": "date"}, "2026-11-23", "2026-11-23"),
-        ({**text, "format": "date-time"}, "2026-11-23", "a time like 2026-01-31T12:00:00Z is wanted"),
+        ({**text, "format": "date-time"}, "2026-11-23", "enter a time like 2026-01-31T12:00:00Z"),
         ({**text, "format": "date-time"}, "2026-11-23T10:00:00+01:00", "2026-11-23T10:00:00+01:00"),
-        ({**text, "format": "uri"}, "no place", "a URI is wanted"),
+        ({**text, "format": "uri"}, "no place", "enter a URI"),
         ({**text, "format": "uri"}, "https://a.example/b", "https://a.example/b"),
     ]:
         read = "local value, problem = require('claude-ide.card.form_field').read(...) return problem or value"
@@ -59,7 +59,7 @@ def test_an_address_that_may_be_another_than_it_looks_like_says_so(nvim):
     for url, words in [
         ("https://\u0435xample.com/x", alike),
         ("https://xn--xample-2of.com", alike),
-        ("https://github.com@evil.example/login", "It leads to evil.example: what is before the @"),
+        ("https://github.com@evil.example/login", "This address leads to evil.example: the part before the @"),
     ]:
         assert words in nvim.lua("return require('claude-ide.card.form_field').doubt_of_url(...)", url), url
 
@@ -69,7 +69,7 @@ def test_a_list_has_as_many_as_are_wanted(begin_acp):
     items = {"type": "string", "enum": ["x", "y"]}
     ask(nvim, {"m": {"type": "array", "items": items, "default": ["x"], "minItems": 2}})
     nvim.keys("y")
-    nvim.wait_screen("m: at least 2 of them are wanted.")
+    nvim.wait_screen("m: choose at least 2 of them.")
     nvim.answer(2)
     nvim.keys("1")
     nvim.wait(lambda: shown(nvim)[2] == "1 m: x, y", what="both")
@@ -81,7 +81,7 @@ def test_the_keys_are_in_sight_below_a_long_address(begin_acp):
     nvim = begin_acp()
     ask(nvim, mode="url", elicitationId="e1", url="https://me@example.com/" + "p" * 200)
     nvim.wait_screen("decline")
-    assert "It leads to example.com: what is before the @" in " ".join(shown(nvim))
+    assert "This address leads to example.com: the part before the @" in " ".join(shown(nvim))
     nvim.keys("n")
     nvim.wait(lambda: answers(nvim) == [{"action": "decline"}], what="the answer")
 
@@ -103,7 +103,7 @@ def test_a_form_keeps_the_order_of_its_schema_and_what_was_typed(begin_acp):
         "  Nights · a whole number from 1 to 9",
         "2 a: ",
         "  at least 3 characters",
-        "3 m: (wanted)",
+        "3 m: (required)",
     ]
     nvim.lua(
         """
@@ -115,9 +115,9 @@ def test_a_form_keeps_the_order_of_its_schema_and_what_was_typed(begin_acp):
         """
     )
     nvim.keys("1")
-    nvim.wait(lambda: shown(nvim)[2] == "1 z: 12 (a whole number from 1 to 9 is wanted)", what="what was typed")
+    nvim.wait(lambda: shown(nvim)[2] == "1 z: 12 (enter a whole number from 1 to 9)", what="what was typed")
     nvim.keys("y")
-    nvim.wait_notice("z: a whole number from 1 to 9 is wanted.")
+    nvim.wait_notice("z: enter a whole number from 1 to 9.")
     nvim.keys("1")
     nvim.wait(lambda: shown(nvim)[2] == "1 z: 7", what="the number")
     assert nvim.lua("return defaults") == ["", "12"]

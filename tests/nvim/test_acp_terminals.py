@@ -141,7 +141,7 @@ def test_an_answer_for_an_agent_that_is_gone_does_not_reach_the_next_one(begin_a
     processes = begin_stubborn(nvim)
     nvim.lua("_G.gone = require('claude-ide.chat').current().acp.terminals['term-1']")
     say(nvim, "EXIT 3")
-    wait_text(nvim, "What you send next starts it again")
+    wait_text(nvim, "Your next prompt restarts it")
     path = str(nvim.project / "a.txt")
     # The second request of this agent; the wait for the command was the second of the one before.
     say(

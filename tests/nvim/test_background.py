@@ -63,7 +63,7 @@ def test_each_way_to_quit_asks_once_and_staying_changes_nothing(at_work):
         assert asked["prompt"] == "parser works"
         assert asked["lines"] == [
             "Stay in Neovim",
-            "Quit, and let it go on in the background",
+            "Quit, and continue it in the background",
             "Quit, and end it",
         ]
         nvim.wait("vim.api.nvim_get_mode().mode == 'n'", what="a normal Neovim")
@@ -347,7 +347,7 @@ def test_one_that_another_neovim_has_taken_since_it_was_listed_is_not_resumed(in
     sessions.record(other, nvim.session, "idle", nvim.project)
     nvim.wait(f"(require('claude-ide').sessions.live()[1] or {{}}).pid == {other}", what="the other process")
     nvim.lua("choose()")
-    nvim.wait(f"prompt:find('It runs elsewhere (pid {other}', 1, true)", what="the question")
+    nvim.wait(f"prompt:find('This session runs in another terminal (pid {other}', 1, true)", what="the question")
     assert cli.starts() == []
 
 

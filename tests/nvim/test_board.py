@@ -305,13 +305,13 @@ def test_keys_act_on_the_session_under_the_cursor(start_nvim, sessions, project,
     nvim.cmd("edit before.txt")
     assert len(open_board(nvim, "second")) == 3
     nvim.keys("i")
-    nvim.wait_notice(f"No prompt reaches it: it runs elsewhere (pid {elsewhere}): write there.")
+    nvim.wait_notice(f"This session cannot get a prompt: it runs in another terminal (pid {elsewhere}): write there.")
     nvim.keys("x")
-    nvim.wait_notice(f"It runs elsewhere (pid {elsewhere}). End it there.")
+    nvim.wait_notice(f"This session runs in another terminal (pid {elsewhere}). End it there.")
     nvim.keys("a")
-    nvim.wait_notice("It asks nothing.")
+    nvim.wait_notice("This session is not waiting for an answer.")
     nvim.keys("r")
-    nvim.wait_notice("It has no changes to review in this Neovim.")
+    nvim.wait_notice("This session has no changes to review in this Neovim.")
     nvim.keys("d")
     nvim.wait(lambda: len(board(nvim)) == 1, what="the hidden session to go")
     nvim.wait_screen("1 hidden")
@@ -381,7 +381,7 @@ def test_a_prompt_waits_until_claude_is_free_and_a_turn_is_interrupted(start_nvi
     nvim.wait_notice("The board’s prompt waits: text that is not sent stands at Claude's prompt.")
     nvim.keys("i")
     nvim.wait("#asked == 3", what="the text to be asked for again")
-    assert nvim.asked()[1]["lines"] == ["Write another prompt", "Take back “one”"]
+    assert nvim.asked()[1]["lines"] == ["Write another prompt", "Unqueue “one”"]
     fake.show(PROMPT)
     nvim.wait(lambda: b"two" in fake.typed(), what="the prompt to be typed")
     assert b"one" not in fake.typed()

@@ -58,7 +58,7 @@ def test_a_dropped_change_is_not_written_and_told_with_the_words_of_the_user(set
     sets.nvim.wait(lambda: sets.nvim.lines()[10:] == ["y = add(3, 4)"])
     sets.nvim.wait_screen("2 of 3 kept")
     sets.nvim.keys("ZZ")
-    sets.nvim.wait_screen("Why not the change you dropped?")
+    sets.nvim.wait_screen("Reason for dropping the change")
     sets.nvim.keys("that one is another add<CR>")
     answer = sets.answer()
     assert answer["text"].splitlines() == [
@@ -83,7 +83,7 @@ def test_a_file_is_dropped_in_the_list(sets):
     sets.nvim.keys("dx")
     sets.nvim.wait_screen("◌ a.py")
     sets.nvim.keys("ZZ")
-    sets.nvim.wait_screen("Why not the change you dropped?")
+    sets.nvim.wait_screen("Reason for dropping the change")
     sets.nvim.keys("<CR>")
     answer = sets.answer()
     assert "  a.py: all of it\nThey did not say why." in answer["text"]
@@ -218,13 +218,13 @@ REFUSED = {
         "{ changes = { [uri('out/x.py')] = { edit(0, 0, 0, 0, 'x') } } }",
         "outside of the workspace",
     ),
-    "withheld": ("{ changes = { [uri('.env')] = { edit(0, 0, 0, 0, 'x') } } }", ".env is withheld"),
+    "withheld": ("{ changes = { [uri('.env')] = { edit(0, 0, 0, 0, 'x') } } }", ".env is private"),
     "there already": ("{ documentChanges = { { kind = 'create', uri = uri('a.py') } } }", "a.py exists already"),
     "moved onto another": (
         "{ documentChanges = { { kind = 'rename', oldUri = uri('a.py'), newUri = uri('b.py') } } }",
         "b.py exists already",
     ),
-    "another scheme": ("{ changes = { ['untitled:x'] = { edit(0, 0, 0, 0, 'x') } } }", "untitled:x is no file"),
+    "another scheme": ("{ changes = { ['untitled:x'] = { edit(0, 0, 0, 0, 'x') } } }", "untitled:x is not a file"),
     "stale": (
         "{ documentChanges = { { textDocument = { uri = uri('a.py'), version = 7 }, edits = { edit(0, 0, 0, 0, 'x') } } } }",
         "a.py has changed since the server looked",
@@ -249,7 +249,7 @@ def test_what_cannot_be_done_is_refused_as_a_whole(sets):
         assert why in (sets.answer()["err"] or ""), name
     sets.nvim.lua("vim.b.claude_private = true")
     sets.propose(RENAME)
-    assert "a.py is withheld" in sets.answer()["err"]
+    assert "a.py is private" in sets.answer()["err"]
     assert {name: sets.bytes(name).decode() for name in files} == files
 
 
@@ -323,7 +323,7 @@ def test_what_changed_elsewhere_in_its_files_meanwhile_is_planned_anew_and_shown
     changed = B.replace("\n\n\n\n\n", "\n\n# of somebody else\n\n\n")
     (sets.nvim.project / "b.py").write_text(changed)
     sets.nvim.keys("ZZ")
-    sets.nvim.wait_screen("Why not the change you dropped?")
+    sets.nvim.wait_screen("Reason for dropping the change")
     sets.nvim.keys("<CR>")
     sets.nvim.wait("#notices > 0")
     assert sets.nvim.notices()[0] == "b.py has changed meanwhile: look at it again, then accept."
@@ -346,7 +346,7 @@ def test_what_changed_on_disk_meanwhile_stops_all_of_it_and_can_be_dropped(sets)
     (sets.nvim.project / "b.py").write_text("other\n")
     sets.nvim.keys("ZZ")
     sets.nvim.wait("#notices > 0")
-    why = "Nothing was written: b.py has changed meanwhile at the same places: drop it, or reject."
+    why = "Nothing was written: b.py has changed in the same places: drop it, or reject."
     assert sets.nvim.notices()[0] == why
     assert (sets.bytes("a.py"), sets.bytes("b.py")) == (A.encode(), b"other\n")
     sets.nvim.keys("]f")
@@ -354,7 +354,7 @@ def test_what_changed_on_disk_meanwhile_stops_all_of_it_and_can_be_dropped(sets)
     sets.nvim.keys("dX")
     sets.nvim.wait_screen("◌ b.py")
     sets.nvim.keys("ZZ")
-    sets.nvim.wait_screen("Why not the 3 changes you dropped?")
+    sets.nvim.wait_screen("Reason for dropping the 3 changes")
     sets.nvim.keys("<CR>")
     assert sets.answer()["outcome"] == "accepted"
     assert (sets.bytes("a.py"), sets.bytes("b.py")) == (A.replace("add", "plus").encode(), b"other\n")
@@ -396,7 +396,7 @@ def test_what_is_rejected_taken_back_or_closed_writes_nothing_and_leaves_nothing
     untouched()
     sets.show(RENAME)
     sets.nvim.keys("ZW")
-    sets.nvim.wait_screen("Why not?")
+    sets.nvim.wait_screen("Reason:")
     sets.nvim.keys("use sum() instead<CR>")
     assert sets.answer()["words"] == "use sum() instead"
     untouched()
@@ -405,7 +405,7 @@ def test_what_is_rejected_taken_back_or_closed_writes_nothing_and_leaves_nothing
     assert sets.answer()["outcome"] == "rejected"
     untouched()
     sets.show(RENAME)
-    sets.nvim.lua("require('claude-ide.requests').cancel(proposed, 'Claude has taken it back')")
+    sets.nvim.lua("require('claude-ide.requests').cancel(proposed, 'Claude withdrew it')")
     untouched()
     assert sets.nvim.lua("return #answers") == 0
     sets.show(RENAME)

@@ -67,7 +67,7 @@ def test_a_range_goes_along_and_is_seen_in_the_prompt(start_nvim, model, tmp_pat
 def test_a_range_of_what_is_withheld_stays_here(start_nvim, model, tmp_path):
     nvim = start_with_stand_in(start_nvim, model, tmp_path, files={".env": "SECRET=1\n"}, args=[".env"])
     nvim.cmd("%Claude chat hello")
-    nvim.wait_screen(".env is withheld")
+    nvim.wait_screen(".env is private")
     assert nvim.lua("return require('claude-ide.chat').current() == nil") and not model.requests
 
 
@@ -91,7 +91,7 @@ def test_what_the_editor_shows_can_be_named(start_nvim):
     (url,) = expand(nvim, "read #url")
     assert "https://example.com/x?y=1#z\n" in url and "not fetched" in url
     assert "name or a password" in expand(nvim, "#url:https://me:secret@example.com/")[0]
-    assert "no address" in expand(nvim, "#url:file:///etc/passwd")[0]
+    assert "not a web address" in expand(nvim, "#url:file:///etc/passwd")[0]
     assert "3\tline 3\n<" in expand(nvim, "(#lines:a.txt:3)")[0]
 
 
@@ -100,7 +100,7 @@ def test_lines_of_a_file_that_is_not_open_are_read_from_the_disk(start_nvim):
     assert "a.txt, lines 2-2:\n2\ttwo\n<" in expand(nvim, "#lines:a.txt:2-2")[0]
     assert "a.txt, lines 1-2:\n1\t" in expand(nvim, "#lines:a.txt:2-1")[0], "in either order"
     assert "it has only" in expand(nvim, "#lines:a.txt:900-950")[0]
-    assert "withheld" in expand(nvim, "#lines:.env:1-1")[0]
+    assert "is private" in expand(nvim, "#lines:.env:1-1")[0]
     assert "does not exist" in expand(nvim, "#lines:gone.txt:1-1")[0]
 
 
@@ -111,8 +111,8 @@ def test_a_file_stays_withheld_while_its_private_buffer_is_not_loaded(start_nvim
         nvim.lua("vim.b.claude_private = true")
         nvim.cmd("buffer a.txt")
         nvim.cmd(f"bunload {name}")
-    assert "withheld" in expand(nvim, "#lines:kept.txt:1-1")[0]
-    assert "withheld" in expand(nvim, "#image:kept.png")[0]
+    assert "is private" in expand(nvim, "#lines:kept.txt:1-1")[0]
+    assert "is private" in expand(nvim, "#image:kept.png")[0]
 
 
 def test_the_symbol_around_the_cursor_is_known_by_the_syntax_tree(start_nvim):
@@ -154,7 +154,7 @@ def test_problems_are_named_but_nothing_of_what_is_withheld(start_nvim):
         assert ":\na.lua  (" in buffers and "kept" not in buffers and ".env" not in buffers
         assert len(beside) == 3
         for part in beside:
-            assert f"{name} is withheld" in part and "return 1" not in part
+            assert f"{name} is private" in part and "return 1" not in part
     (nvim.project / ".env").write_text('KEY="top-secret"\n')
     nvim.lua("require('claude-ide.privacy').reset() vim.cmd('edit a.lua')")
     nvim.lua("vim.diagnostic.set(1, 0, { { lnum = 0, col = 0, message = 'unlike \"top-secret\"' } })")
@@ -175,10 +175,10 @@ def test_the_difference_from_the_last_commit_is_without_what_is_withheld(start_n
     (nvim.project / ".env").write_text("SECRET=2\n")
     (diff,) = expand(nvim, "#diff")
     assert "-one\n+ONE\n" in diff and "-b\n+B\n" in diff
-    assert "SECRET" not in diff and "1 file is withheld" in diff
+    assert "SECRET" not in diff and "1 file is private" in diff
     (nvim.project / "a.txt").write_text("x" * 100 + "\n" + "y" * 200_000)
     (diff,) = expand(nvim, "#diff")
-    assert 64_000 < len(diff) < 70_000 and "(cut here: it has 131093 bytes)" in diff
+    assert 64_000 < len(diff) < 70_000 and "(cut here: it has 131092 bytes)" in diff
 
 
 def test_what_goes_along_is_bounded(start_nvim):
@@ -187,13 +187,13 @@ def test_what_goes_along_is_bounded(start_nvim):
     nvim = start_nvim(files={**many, **large, "last.txt": "last\n"})
     parts = expand(nvim, " ".join(f"#lines:{name}:1" for name in many))
     assert all(f"number {number}\n" in part for number, part in enumerate(parts[:24])), "so many"
-    assert len(parts) == 26 and all("left out: no more than 24 go along" in part for part in parts[24:])
+    assert len(parts) == 26 and all("omitted, since a prompt takes at most 24 contexts" in part for part in parts[24:])
     named = [f"#lines:large{number}.txt:1-1000" for number in range(4)]
     first, second, third, fourth, last = expand(nvim, " ".join([*named, "#lines:last.txt:1"]))
     for part in (first, second):
         whole, _, note = part.partition("(cut: ")
         assert 60_000 < len(whole) <= 64 * 1024 and " lines of 1000)" in note, "so much of one"
-    assert (first + second + third + fourth).count("left out: together it is too long") == 1, (
+    assert (first + second + third + fourth).count("omitted, since the total limit is reached") == 1, (
         third[:200],
         fourth[:200],
     )

@@ -53,9 +53,9 @@ def test_what_needs_a_chat_says_that_there_is_none(start_nvim):
     nvim = start_nvim()
     for word in ("close", "restart"):
         nvim.keys(f":Claude chat {word}<CR>")
-        nvim.wait_screen("There is no chat.")
+        nvim.wait_screen("No chat is open.")
         nvim.keys(":echo<CR>")
-        nvim.wait(lambda: "There is no chat." not in nvim.terminal.text())
+        nvim.wait(lambda: "No chat is open." not in nvim.terminal.text())
 
 
 SILENT = "for line in sys.stdin: open('said', 'a').write(line)\n"
@@ -78,8 +78,11 @@ def test_keys_before_the_cli_has_said_a_word_say_what_is_not_known(start_nvim, t
     """avante-corp/avante.nvim#3023, as above."""
     nvim = start_scripted(start_nvim, tmp_path, SILENT)
     nvim.cmd("Claude chat")
-    none = {"gB": "Nothing runs in the background.", "gu": "Nothing waits to be said."}
-    keys_say(nvim, {"gm": "Claude has told of no models.", "gE": "Claude has told of no levels of effort.", **none})
+    none = {"gB": "Nothing runs in the background.", "gu": "No prompt is queued."}
+    keys_say(
+        nvim,
+        {"gm": "Claude has not reported any models.", "gE": "Claude has not reported any levels of effort.", **none},
+    )
     nvim.keys("<S-Tab>")
     said = nvim.project / "said"
     nvim.wait(lambda: said.exists() and '"set_permission_mode"' in said.read_text(), what="the mode to be asked for")
@@ -89,11 +92,11 @@ def test_keys_before_the_cli_has_said_a_word_say_what_is_not_known(start_nvim, t
 def test_keys_before_an_agent_has_said_a_word_say_what_is_not_known(start_nvim, tmp_path):
     nvim = begin(start_nvim, tmp_path, setup={"silent": ["initialize"]})
     said = {
-        "gm": "Robot has told of no models.",
-        "gE": "Robot has told of no levels of effort.",
-        "<S-Tab>": "Robot has told of no modes.",
+        "gm": "Robot has not reported any models.",
+        "gE": "Robot has not reported any levels of effort.",
+        "<S-Tab>": "Robot has not reported any modes.",
     }
-    keys_say(nvim, {**said, "gB": "Nothing runs in the background.", "gu": "Nothing waits to be said."})
+    keys_say(nvim, {**said, "gB": "Nothing runs in the background.", "gu": "No prompt is queued."})
 
 
 MODES = {

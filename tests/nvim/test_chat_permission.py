@@ -292,16 +292,16 @@ def test_a_plan_goes_back_with_words_and_as_the_user_would_have_it(asked):
     nvim.keys("Goas I want it<Esc>")
     nvim.wait("vim.api.nvim_get_current_line() == 'as I want it' and vim.fn.mode() == 'n'")
     nvim.keys("r")
-    nvim.wait_screen("What is to be different?")
+    nvim.wait_screen("What should change?")
     nvim.keys("<CR>")
     nvim.wait("vim.api.nvim_get_mode().mode == 'n'", what="the question to go")
     assert waits(nvim, "plan"), "nothing goes back without a word"
     nvim.keys("r")
-    nvim.wait_screen("What is to be different?")
+    nvim.wait_screen("What should change?")
     nvim.keys("less of it<CR>")
     reported = answer(nvim)
     assert reported["behavior"] == "deny" and not reported.get("interrupt")
-    assert reported["message"].endswith("less of it\n\nThe plan as I would have it:\n\nmake it\nwell\nas I want it")
+    assert reported["message"].endswith("less of it\n\nThe plan with my changes:\n\nmake it\nwell\nas I want it")
     nvim.wait(lambda: "Claude (plan)" not in nvim.lua("return vim.fn.bufname()"), what="the plan to go")
 
 
@@ -454,7 +454,7 @@ for message in prompts("default"):
 
 def test_a_change_that_was_not_asked_for_is_reported_with_what_allows_it(start_nvim, tmp_path):
     calls = {
-        "mine.txt": ("user_permanent", "rule", ": a rule of yours allows it"),
+        "mine.txt": ("user_permanent", "rule", ": one of your rules allows it"),
         "theirs.txt": ("config", "rule", ": a rule allows it"),
         "hooked.txt": ("hook", "hook", ": a hook allows it"),
         "mode.txt": ("config", "mode", ": its permission mode allowed it"),

@@ -116,7 +116,7 @@ def edit(path, old, new, words):
 
 
 def it_says_on_what_account_it_draws(nvim):
-    nvim.wait_screen("draws on an API key")
+    nvim.wait_screen("billed to an API key")
     nvim.keys("g?")
     nvim.wait_screen("draws on an API key (ANTHROPIC_API_KEY)")
     nvim.keys("q")
@@ -186,7 +186,7 @@ def one_in_the_background_runs_until_its_end_begins_a_turn(nvim, mock_api):
 
 def undo(nvim):
     """Runs `:Claude undo` to its end, which comes after the file is written; no other undo begins before it."""
-    count = "(select(2, vim.fn.execute('messages'):gsub('Took back', '')))"
+    count = "(select(2, vim.fn.execute('messages'):gsub('Undid', '')))"
     before = nvim.lua(f"return {count}")
     nvim.cmd("Claude undo")
     nvim.wait(f"{count} > {before}", what="the undo to be over")
@@ -380,7 +380,7 @@ def it_goes_on_in_the_terminal_and_back(nvim):
     nvim.cmd("stopinsert")
     nvim.cmd(f"Claude chat --resume {session} SAY again")
     wait_text(nvim, "\nagain")
-    assert nvim.asked()[0]["prompt"] == "It runs in the terminal"
+    assert nvim.asked()[0]["prompt"] == "This session runs in the terminal"
     assert chat(nvim, "return chat.session") == session
     assert not nvim.lua("return require('claude-ide.terminal').is_running()")
     wait_idle(nvim)
@@ -403,7 +403,7 @@ def it_goes_on_where_another_session_in_the_terminal_is_kept(nvim):
     say(nvim, "SAY still here")
     wait_answer(nvim, "\nstill here")
     assert nvim.lua("return require('claude-ide.terminal').session().id") == other
-    nvim.lua("require('claude-ide.chat').to_terminal(current)")  # "End it and go on with the chat"
+    nvim.lua("require('claude-ide.chat').to_terminal(current)")  # "End it and continue the chat"
     nvim.wait(f"(require('claude-ide.terminal').session() or {{}}).id == '{session}'", what="the chat in the terminal")
     assert nvim.lua("return #require('claude-ide.chat').list()") == 0
 
@@ -449,7 +449,7 @@ def test_one_that_ended_and_whose_session_goes_on_elsewhere_is_not_begun_again(b
     wait_idle(nvim)
     starts = len((nvim.home / "starts").read_text().splitlines())
     why = nvim.lua(f"return select(2, require('claude-ide.chat').say({first}, 'SAY never'))")
-    assert why == "This session goes on in another chat by now."
+    assert why == "This session is open in another chat."
     assert nvim.lua(f"return {first}.state") == "ended"
     nvim.lua("local chats = require('claude-ide.chat') chats.close(chats.list()[2])")
     nobody = f"require('claude-ide.sessions.catalogue').running('{session}') == nil"
@@ -457,7 +457,7 @@ def test_one_that_ended_and_whose_session_goes_on_elsewhere_is_not_begun_again(b
     Sessions(nvim.home).record(os.getpid(), session, "idle", nvim.project)
     nvim.wait(f"not ({nobody})", what="another process")
     why = nvim.lua(f"return select(2, require('claude-ide.chat').say({first}, 'SAY never'))")
-    assert why == f"This session goes on elsewhere by now (pid {os.getpid()})."
+    assert why == f"This session now runs in another terminal (pid {os.getpid()})."
     Sessions(nvim.home).forget(os.getpid())
     nvim.wait(nobody, what="its end")
     nvim.lua(f"require('claude-ide.chat').say({first}, 'SAY from the first')")

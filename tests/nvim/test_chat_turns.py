@@ -100,7 +100,7 @@ def what_the_editor_has_goes_along_but_not_what_is_withheld(nvim, mock_api):
     nvim.wait("vim.fn.bufname(vim.fn.winbufnr(1)) == '.env'")
     say(nvim, "SAY now #buffer")
     wait_text(nvim, "\nnow #buffer")
-    assert mock_api.seen(".env is withheld") and not mock_api.seen("SECRET")
+    assert mock_api.seen(".env is private") and not mock_api.seen("SECRET")
     wait_idle(nvim)
 
 
@@ -194,9 +194,9 @@ def a_change_that_nobody_was_asked_for_is_told_loudly(nvim):
     assert "without asking you" not in text(nvim)
     say(nvim, call("Write", file_path=str(path), content="x"))
     nvim.wait_screen(
-        "unasked.txt was changed without asking you: a rule of yours allows it. `:Claude review` shows it."
+        "unasked.txt was changed without asking you: one of your rules allows it. `:Claude review` shows it."
     )
-    wait_answer(nvim, f"{path} was changed without asking you: a rule of yours allows it.")
+    wait_answer(nvim, f"{path} was changed without asking you: one of your rules allows it.")
 
 
 def a_session_goes_on_in_a_chat_and_is_another_one_after_clear(nvim):

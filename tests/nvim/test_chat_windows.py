@@ -406,7 +406,7 @@ def test_a_prompt_that_is_written_is_kept_and_not_sent(talk, tmp_path):
     nvim.wait(lambda: nvim.lines() == ["my own words"], what="the draft, once")
     assert nvim.lua(completes) == before, "each word is completed once"
     nvim.keys(":w<CR>")
-    nvim.wait_screen("Kept as a draft. `<CR>` sends it.")
+    nvim.wait_screen("Saved as a draft. `<CR>` sends it.")
     assert open_prompts(tmp_path) == ["my own words"]
     assert nvim.lines() == ["my own words"] and "my own words" not in text(nvim)
     nvim.keys("A, more<Esc>:wa<CR>:qa<CR>")
@@ -436,7 +436,7 @@ def test_a_prompt_can_be_written_to_a_file(talk, tmp_path, command):
 def test_a_prompt_that_is_written_is_in_no_other_prompt(talk, tmp_path):
     nvim = talk
     nvim.keys("imine<Esc>:w<CR>")
-    nvim.wait_screen("Kept as a draft.")
+    nvim.wait_screen("Saved as a draft.")
     # As if it was written before the rest of the prompt was set up:
     nvim.lua("require('claude-ide.chat.prompt').dress(vim.api.nvim_get_current_buf())")
     assert nvim.lines() == ["mine"]
@@ -456,7 +456,7 @@ def test_a_prompt_that_is_written_is_in_no_other_prompt(talk, tmp_path):
 def test_a_prompt_outlives_a_neovim_that_ends_without_notice(talk, begin_chat_with_stand_in, tmp_path, end):
     nvim = talk
     nvim.keys("isaved<Esc>:w<CR>")
-    nvim.wait_screen("Kept as a draft.")
+    nvim.wait_screen("Saved as a draft.")
     nvim.keys("A, and more")
     nvim.wait(lambda: open_prompts(tmp_path) == ["saved, and more"], what="the text on disk, in insert mode")
     other = begin_chat_with_stand_in()

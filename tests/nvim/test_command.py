@@ -89,8 +89,8 @@ WHY_NOT = {
     "Claude add nowhere.txt": "`:Claude add`: there is no nowhere.txt.",
     "Claude add a.txt 5 2": "`:Claude add`: line 5 comes after line 2.",
     "Claude selection maybe": "`:Claude selection maybe`: expected on, off or toggle.",
-    "Claude disconnect": "The server does not run.",
-    "Claude close": "No CLI runs that `:Claude` started.",
+    "Claude disconnect": "The server is not running.",
+    "Claude close": "Claude is not running in Neovim's terminal.",
     "Claude close parser": "`:Claude close parser`: no terminal has that name.",
     "Claude undo 3": "`:Claude undo 3`: `undo` takes no arguments.",
     "Claude list parser": "`:Claude list parser`: `list` takes no arguments.",
@@ -98,9 +98,9 @@ WHY_NOT = {
     'Claude new ""': "`:Claude new`: the name is empty.",
     "Claude new fix the parser": '`:Claude new fix the parser`: a text with blanks is quoted: "fix the parser".',
     "Claude open fix the parser": '`:Claude open fix the parser`: a text with blanks is quoted: "fix the parser".',
-    "Claude diffs": "No edit waits for you.",
-    "Claude accept": "No diff waits for a decision.",
-    "Claude reject": "No diff waits for a decision.",
+    "Claude diffs": "No open diffs.",
+    "Claude accept": "No open diffs.",
+    "Claude reject": "No open diffs.",
 }
 
 
@@ -291,8 +291,8 @@ def test_selection_is_switched_and_told(start_nvim):
     nvim = start_nvim(notices=True)
     for command in ["", "off", "toggle", "toggle", "on"]:
         nvim.cmd("Claude selection " + command)
-    sees = "Claude sees the current file and selection."
-    blind = "Claude does not see the current file and selection."
+    sees = "Selection on: Claude sees your file and selection."
+    blind = "Selection off: Claude does not see your file and selection."
     assert nvim.notices() == [sees, blind, sees, blind, sees]
 
 

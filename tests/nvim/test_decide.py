@@ -200,7 +200,7 @@ def test_a_covered_question_is_not_allowed(lab):
     nvim.wait_screen("make it")
     nvim.lua(f"vim.api.nvim_win_close(cover, true) {cover}", 200)
     nvim.keys("y")
-    nvim.wait_screen("Another window covers a part of this")
+    nvim.wait_screen("Close the window that covers part of this")
     assert nvim.lua(f"return {PENDING}") == 1
     nvim.lua("vim.api.nvim_win_close(cover, true)")
     nvim.keys("y")
@@ -338,7 +338,7 @@ def test_what_asks_for_words_is_above_a_question(lab):
         vim.cmd.startinsert()
       end
     """)
-    for keys, prompt in (("r", "Why not?"), ("er", "")):
+    for keys, prompt in (("r", "Reason:"), ("er", "")):
         call = ask(client, command="make it")
         nvim.wait_kind("question")
         nvim.keys(keys[0])
@@ -348,7 +348,7 @@ def test_what_asks_for_words_is_above_a_question(lab):
             nvim.keys(":q<CR>")
             nvim.wait_kind("question")
             nvim.keys("r")
-        nvim.wait_screen("Why not?")
+        nvim.wait_screen("Reason:")
         nvim.keys("seen by me")
         nvim.wait_screen("seen by me")
         nvim.keys("<CR>")
@@ -371,7 +371,7 @@ def test_a_question_and_a_plan_list_their_keys(lab):
     nvim.wait_kind("plan")
     nvim.keys("g?")
     nvim.wait_screen("Keys of a plan")
-    nvim.wait_screen("send the plan back with words")
+    nvim.wait_screen("return the plan with a comment")
     nvim.keys("q")
     nvim.wait_kind("plan")
     nvim.keys("<CR>")
@@ -576,7 +576,7 @@ def test_a_plan_is_neither_decided_nor_lost_by_writing_and_quitting(lab):
     call = ask(client, tool="ExitPlanMode", suggestions=[], plan="# It\nmake it")
     nvim.wait_kind("plan")
     nvim.keys("Goas I want it<Esc>:w<CR>")
-    nvim.wait_notice("Nothing is decided: `<CR>` approves the plan as it stands here")
+    nvim.wait_notice("Not approved: `<CR>` approves the plan with your changes")
     nvim.keys(":w copy.md<CR>")
     nvim.wait(lambda: (nvim.project / "copy.md").exists(), what="the copy")
     assert (nvim.project / "copy.md").read_text() == "# It\nmake it\nas I want it\n"
@@ -638,12 +638,12 @@ def test_comments_on_lines_of_a_plan_go_back_with_it(lab):
     nvim.keys("<C-u>tomorrow<CR>")
     nvim.wait_screen("▏ tomorrow")
     nvim.keys("r")
-    nvim.wait_screen("What is to be different?")
+    nvim.wait_screen("What should change?")
     nvim.keys("<CR>")
     assert output(client, call) == {
         "behavior": "deny",
         "message": "> ship it\n\ntomorrow\n\n> make it\n> test it\n\nthe other way round\n\n"
-        "The plan as I would have it:\n\n It\nmake it\ntest it\nship it",
+        "The plan with my changes:\n\n It\nmake it\ntest it\nship it",
     }
 
 
@@ -857,7 +857,7 @@ def test_what_waits_is_listed_and_gone_to(lab):
     nvim, client = lab
     nvim.keep_notices()
     nvim.cmd("Claude decide")
-    nvim.wait_notice("Nothing waits for you.")
+    nvim.wait_notice("Claude is not waiting for you.")
     call = ask(client, command="make it")
     nvim.wait_kind("question")
     nvim.keys("q")

@@ -132,7 +132,7 @@ def test_writing_does_not_accept_where_that_is_switched_off(start_nvim):
     diffs = Diffs(start_nvim(opts={"diff": {"accept_on_write": False}}, files={"a.txt": OLD}))
     diffs.open(1, "a.txt", NEW)
     diffs.nvim.keys(":wq<CR>")
-    diffs.nvim.wait_screen("Writing does not accept here")
+    diffs.nvim.wait_screen("`:w` does not accept")
     assert diffs.outcomes(1) == [] and diffs.current() == 1
     diffs.nvim.keys("ZZ")
     assert diffs.answer(1)["outcome"] == "saved"

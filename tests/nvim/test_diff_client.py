@@ -96,7 +96,7 @@ def test_a_diff_that_vanishes_says_why(nvim, connect):
     for ends, why in {
         lambda _: client.call("close_tab", tab_name=TAB): "it was answered in Claude's prompt",
         lambda _: client.call("closeAllDiffTabs"): "Claude has a new prompt",
-        lambda request: client.cancel(request): "Claude has taken it back",
+        lambda request: client.cancel(request): "Claude withdrew it",
         lambda _: client.drop(): "that Claude is gone",
     }.items():
         request = open_diff(client, nvim)

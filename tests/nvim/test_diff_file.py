@@ -317,7 +317,7 @@ def test_a_new_file_that_somebody_else_makes_meanwhile_is_not_overwritten_unaske
     diffs.open(1, "new.txt", "Claude's\n")
     path.write_text("somebody else's\n")
     nvim.keys("ZZ")
-    nvim.wait_screen("Accept again to overwrite new.txt: another program has created it meanwhile.")
+    nvim.wait_screen("Accept again to overwrite new.txt: another program has created it.")
     assert nvim.lua("return require('claude-ide.proposal').count()") == 1
     nvim.keys("ZZ")
     assert diffs.answer(1)["outcome"] == "saved"

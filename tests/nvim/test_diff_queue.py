@@ -53,7 +53,7 @@ def test_accepts_none_that_was_not_seen(diffs):
     diffs.propose(4, "d.txt", "D\n")
     diffs.nvim.wait("require('claude-ide.proposal').list()[4].tab ~= nil", what="the fourth to be open")
     diffs.nvim.keys(":Claude accept all<CR>")
-    diffs.nvim.wait_screen("Look at 1 other edit first, then decide. 3 edits accepted.")
+    diffs.nvim.wait_screen("Look at 1 other proposal first, then accept or reject. 3 proposals accepted.")
     assert [diffs.outcomes(id) for id in (1, 2, 3, 4)] == [["saved"], ["saved"], ["saved"], []]
     diffs.wait_current(4)
     diffs.nvim.keys(":Claude accept all<CR>")
@@ -69,7 +69,7 @@ def test_rejects_all(diffs):
 
 def test_a_word_that_nobody_would_read_decides_nothing(diffs):
     diffs.nvim.keys(":Claude accept too long<CR>")
-    diffs.nvim.wait_screen("expected all, or nothing")
+    diffs.nvim.wait_screen("unexpected argument")
     assert len(diffs.nvim.lua("return require('claude-ide.proposal').list()")) == 3
 
 
@@ -192,4 +192,4 @@ def test_whoever_decides_from_lua_learns_whether_it_was_done(diffs):
         diffs.nvim.wait(lambda: diffs.nvim.lua(DECIDE, "reject") == [True, ""], what=f"diff {id} to be rejected")
         assert diffs.answer(id) == {"outcome": "rejected"}
     for name in ("accept", "reject"):
-        assert diffs.nvim.lua(DECIDE, name) == [False, "No diff waits for a decision."]
+        assert diffs.nvim.lua(DECIDE, name) == [False, "No open diffs."]

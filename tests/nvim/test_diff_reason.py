@@ -60,7 +60,7 @@ class Talk:
         """Waits until the words are in the register and the user was notified."""
         self.nvim.wait(lambda: any(notice in said for said in self.nvim.notices()), what=f"a notice of {notice!r}")
         assert self.nvim.lua("return vim.fn.getreg('\"')") == text
-        assert any('Your words are in register "' in said for said in self.nvim.notices())
+        assert any('Your text is in register "' in said for said in self.nvim.notices())
 
 
 @pytest.fixture
@@ -157,7 +157,7 @@ def test_the_screen_of_the_cli_tells_what_is_in_its_prompt(talk, draft, is_draft
 def test_the_user_may_be_faster(talk):
     talk.reject("use two words")
     talk.ours.call("closeAllDiffTabs")
-    talk.wait_kept("use two words", "You were faster")
+    talk.wait_kept("use two words", "You have already sent another prompt")
     talk.state("idle")
     assert talk.cli.typed() == b""
 
@@ -190,7 +190,7 @@ def test_for_a_cli_in_another_terminal_it_is_kept(talk, connect):
     request = talk.propose(other, "b.txt")
     talk.nvim.lua("require('claude-ide.proposal').reject(...)", request_id(talk, 2), "use two words")
     assert other.call_result(request) == ["DIFF_REJECTED"]
-    talk.wait_kept("use two words", "That Claude runs in another terminal")
+    talk.wait_kept("use two words", "Claude runs in another terminal")
 
 
 def request_id(talk, client):
@@ -218,7 +218,7 @@ def test_the_clipboard_takes_what_is_kept_where_there_is_one(talk, connect):
     talk.nvim.lua("require('claude-ide.proposal').reject(...)", request_id(talk, 2), "two\nlines")
     talk.nvim.wait("_G.copied")
     assert talk.nvim.lua("return _G.copied") == ["two", "lines"]
-    assert talk.nvim.notices() == ["That Claude runs in another terminal. Your words are in the clipboard."]
+    assert talk.nvim.notices() == ["Claude runs in another terminal. Your text is in the clipboard."]
 
 
 # ── how the user says it ──
@@ -232,7 +232,7 @@ def ask_why(talk):
 @pytest.mark.every_nvim
 def test_a_key_asks_and_rejects(talk):
     ask_why(talk)
-    talk.nvim.wait_screen("Why not?")
+    talk.nvim.wait_screen("Reason:")
     talk.nvim.keys("use two words<CR>")
     assert talk.ours.call_result(talk.request) == ["DIFF_REJECTED"]
     talk.state("idle")
@@ -257,7 +257,7 @@ def test_who_is_asked_knows_where_the_words_go(talk, connect):
     talk.propose(other, "b.txt")
     talk.nvim.wait(f"vim.api.nvim_buf_get_name(0):match('b%.txt') and {SEEN}")
     talk.nvim.keys("ZW")
-    talk.nvim.wait_screen('Why not? (That Claude runs in another terminal: your words will be in register ")')
+    talk.nvim.wait_screen('Reason (Claude runs in another terminal: it will be in register ")')
 
 
 def test_the_diff_may_be_gone_before_the_words_are_written(talk):

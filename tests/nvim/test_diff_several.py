@@ -48,7 +48,7 @@ def test_lists_them_the_longest_waiting_first(diffs):
 
 
 def test_a_command_acts_on_the_diff_in_this_tab_and_elsewhere_on_the_longest_waiting(diffs):
-    assert diffs.nvim.lua("return { require('claude-ide.proposal').accept() }")[1] == "No diff waits for a decision."
+    assert diffs.nvim.lua("return { require('claude-ide.proposal').accept() }")[1] == "No open diffs."
     for id, name in enumerate(("a.txt", "b.txt", "c.txt"), 1):
         diffs.propose(id, name, "new\n")
     diffs.nvim.wait(lambda: diffs.traces()["tabs"] == 4)
@@ -183,7 +183,7 @@ def test_a_command_decides_on_no_diff_that_nobody_has_seen(diffs, command, outco
     diffs.propose(2, "b.txt", "B\n")
     nvim.wait("(require('claude-ide.proposal').list()[2] or {}).against")
     nvim.keys("gsgs")
-    nvim.wait_screen("Look at b.txt first, then decide.")
+    nvim.wait_screen("Look at b.txt first, then accept or reject.")
     assert diffs.answer(1)["outcome"] == outcome
     diffs.wait_current(2)
     assert diffs.outcomes(2) == []

@@ -253,11 +253,11 @@ def test_a_part_of_a_proposal_is_not_written_and_decides_nothing(diffs):
     diffs.open(1, "a.txt", NEW)
     for command in (":1w!", ":2,2write!", ":w >>", ":1w! >>"):
         nvim.keys(f":echo<CR>{command}<CR>")
-        nvim.wait_screen("nothing is decided")
+        nvim.wait_screen("a part of it does nothing")
         assert diffs.outcomes(1) == [] and diffs.current() == 1, command
         assert nvim.lua("return vim.v.errmsg") == "", command
         nvim.keys(":echo<CR>")
-        nvim.wait(lambda: "nothing is decided" not in "\n".join(nvim.screen()))
+        nvim.wait(lambda: "a part of it does nothing" not in "\n".join(nvim.screen()))
     assert diffs.accept(1, "a.txt", ":w<CR>") == NEW
 
 
@@ -299,7 +299,7 @@ def test_quitting_does_not_lose_what_was_typed_into_a_proposal(start_nvim, keys)
     nvim.keys("omine<Esc>")
     nvim.wait(lambda: nvim.lines() == ["ONE", "mine", "two"] and nvim.mode() == "n")
     nvim.keys(keys)
-    nvim.wait_screen(re.compile("E37|E162|You have typed into the proposal for a.txt"))
+    nvim.wait_screen(re.compile("E37|E162|You have edited the proposal for a.txt"))
     nvim.keys("<CR>")
     nvim.wait(lambda: nvim.mode() == "n")
     assert diffs.current() == 1 and nvim.lines() == ["ONE", "mine", "two"] and diffs.outcomes(1) == []
@@ -322,7 +322,7 @@ def typed_into(start_nvim):
 def test_quitting_right_after_a_buffer_was_deleted_loses_nothing_of_a_proposal(typed_into, keys):
     nvim = typed_into.nvim
     nvim.input(keys)  # all in one read: no turn of the event loop in between
-    nvim.wait_screen(re.compile("E37|E162|You have typed into the proposal for a.txt"))
+    nvim.wait_screen(re.compile("E37|E162|You have edited the proposal for a.txt"))
     nvim.keys("<CR>")
     nvim.wait(lambda: nvim.mode() == "n")
     assert typed_into.current() == 1 and nvim.lines() == ["ONE", "mine", "two"]

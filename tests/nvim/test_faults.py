@@ -147,7 +147,7 @@ def test_an_undo_on_a_full_disk_loses_nothing(start_in):
     nvim.answer(1)
     nvim.notify("vim.cmd(...)", "Claude undo")
     stays = nvim.wait_notice("Stays: ")
-    assert "0 files taken back" in stays and all(name in stays for name in names), stays
+    assert "0 files undone" in stays and all(name in stays for name in names), stays
     assert nvim.log().count("E514") == 2
     assert contents() == ["short\n", "short\n"], nvim.notices()
     nvim.lua("vim.uv.fs_unlink('small/fill')")

@@ -55,7 +55,7 @@ def test_it_starts_nothing_and_names_wrong_options_and_where_it_runs(start_nvim,
     env = {**cli(tmp_path, "echo 1"), **proxy, "WSL_DISTRO_NAME": "Debian", "REMOTE_CONTAINERS": "true"}
     nvim = start_nvim(opts={"sever": 1, "server": {"host": "0.0.0.0"}}, env=env)
     text = health(nvim)
-    assert "The server does not run" in text
+    assert "The server is not running" in text
     assert nvim.locks() == []
     assert "sever: no such option, did you mean server?" in text
     assert "server.host is 0.0.0.0: other machines can try to connect" in text
@@ -67,7 +67,7 @@ def test_it_starts_nothing_and_names_wrong_options_and_where_it_runs(start_nvim,
 @pytest.mark.parametrize("script", ["exit 3", "exec sleep 600"])
 def test_a_cli_that_does_not_answer_holds_nothing_up(start_nvim, tmp_path, script):
     nvim = start_nvim(env=cli(tmp_path, script), init_lua="require('claude-ide.health').version_timeout_ms = 200")
-    assert "did not say its version" in health(nvim)
+    assert "did not report its version" in health(nvim)
 
 
 def test_an_old_cli_and_what_builds_the_library_are_named(start_nvim, tmp_path):
@@ -194,7 +194,7 @@ def test_what_is_missing_or_switched_off_is_said_with_the_remedy(start_nvim, tmp
 def test_a_claude_that_hangs_does_not_end_the_check(start_nvim, tmp_path):
     env = cli(tmp_path, "sleep 100")  # which keeps the output open when its shell is ended
     nvim = start_nvim(env=env, init_lua="require('claude-ide.health').version_timeout_ms = 300")
-    assert "bin/claude did not say its version" in health(nvim)
+    assert "bin/claude did not report its version" in health(nvim)
 
 
 @pytest.mark.every_nvim

@@ -28,7 +28,7 @@ def is_answered_over_the_screen_and_goes_on_as_a_chat(nvim, api):
     nvim.keys("jVj:Claude ask SAY what **is** that?<CR>")
     wait_text(nvim, "\nwhat **is** that?")
     nvim.wait_screen("what is that?")
-    nvim.wait_screen("go on as a chat")
+    nvim.wait_screen("continue as a chat")
 
     def questions():
         screen = "\n".join(line for line in nvim.screen() if not line.startswith(":"))
@@ -39,7 +39,7 @@ def is_answered_over_the_screen_and_goes_on_as_a_chat(nvim, api):
     assert api.seen("2\\ttwo\\n3\\tthree") and "#lines:a.txt:2-3" in text(nvim)
     asked = api.requests[-1]
     nvim.wait("vim.api.nvim_win_get_config(0).relative == 'editor'", what="the answer to have the focus")
-    nvim.wait_screen("go on as a chat")
+    nvim.wait_screen("continue as a chat")
     nvim.wait_screen("· idle")
     nvim.keys("c")
     nvim.wait("require('claude-ide.chat').current() ~= nil", what="the chat")

@@ -242,7 +242,7 @@ def test_an_edit_is_cancelled_and_leaves_no_process(edit_with_cli, mock_api):
     nvim = edit_with_cli("2Claude edit louder")
     wait_asked(nvim, mock_api)
     nvim.cmd("Claude edit cancel")
-    nvim.wait_screen("taken back")
+    nvim.wait_screen("canceled")
     assert nvim.lua("return require('claude-ide.inline.edit').count()") == 0
     assert nvim.lua("return #vim.api.nvim_buf_get_extmarks(0, -1, 0, -1, {})") == 0
     nvim.terminal.wait(lambda: "stream-json" not in str(at_work_in(nvim.project)), 20, "the CLI to end")
@@ -293,7 +293,7 @@ def test_bytes_that_nobody_changed_stay(edit, model):
 def test_what_is_withheld_is_not_edited(edit, model):
     nvim = edit("", files={".env": "SECRET=1\n"})
     nvim.cmd("edit .env | %Claude edit louder")
-    nvim.wait_screen(".env is withheld")
+    nvim.wait_screen(".env is private")
     assert not model.requests
 
 

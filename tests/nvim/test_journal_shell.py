@@ -220,10 +220,10 @@ def test_an_undo_waits_until_it_is_known_what_commands_changed(compared_slowly, 
         nvim.wait(lambda: (marks / "comparing").exists(), what="the comparison")
         assert session.changes() == []
         nvim.keys(":Claude undo<CR>:Claude undo<CR>")
-        nvim.wait_screen("Looking what commands changed")
+        nvim.wait_screen("Looking for changes by shell commands")
         assert path.read_text() == "by a command\n"
         (marks / "go").touch()
-        nvim.wait_screen("Took back Claude's changes in 2 files.")
+        nvim.wait_screen("Undid Claude's changes in 2 files.")
         assert path.read_text() == "b\n"
         assert nvim.lua("return asked") == turn
         assert session.changes() == []
@@ -238,11 +238,11 @@ def test_an_undo_that_is_ready_when_the_user_types_asks_when_they_are_done(compa
     session.status("idle")
     nvim.wait(lambda: (marks / "comparing").exists(), what="the comparison")
     nvim.keys(":Claude undo<CR>")
-    nvim.wait_screen("Looking what commands changed")
+    nvim.wait_screen("Looking for changes by shell commands")
     nvim.keys("O1")
     nvim.wait("vim.api.nvim_get_mode().mode == 'i'")
     (marks / "go").touch()
-    nvim.wait_screen("An undo asks what to take back")
+    nvim.wait_screen("An undo asks what to undo")
     nvim.keys("<CR>2")
     nvim.wait(lambda: nvim.lines()[:2] == ["1", "2"], what="the lines that are typed")
     assert path.read_text() == "by a command\n"
@@ -266,7 +266,7 @@ def test_an_undo_waits_for_no_comparison_for_ever(compared_slowly, marks):
     nvim.wait(lambda: (marks / "comparing").exists(), what="the comparison")
     nvim.wait("#require('claude-ide.journal').changes() == 1", what="what was announced to be known")
     nvim.keys(":Claude undo<CR>")
-    nvim.wait_screen("Took back Claude's changes in 1 file.")
+    nvim.wait_screen("Undid Claude's changes in 1 file.")
     assert path.read_text() == TEXT
 
 
@@ -293,7 +293,7 @@ def test_a_turn_that_goes_on_is_reviewed_and_taken_back_up_to_now(session):
     nvim.keys(":Claude review<CR>")
     nvim.wait("#vim.api.nvim_list_tabpages() == 2", what="the review")
     nvim.keys(":tabclose<CR>:Claude undo<CR>")
-    nvim.wait_screen("Took back Claude's changes in 2 files.")
+    nvim.wait_screen("Undid Claude's changes in 2 files.")
     assert path.read_text() == "b\n"
     assert not (session.project / "link").is_symlink()
     # The undo's change is not the turn's; the turn's later changes to the same file are.
@@ -583,7 +583,7 @@ def test_permissions_and_links_are_taken_back(session):
     session.nvim.lua(NOTICES + "vim.ui.select = function(items, _, done) done(items[1], 1) end")
     session.nvim.cmd("Claude undo")
     session.nvim.wait("#notices == 1")
-    assert session.nvim.notices()[0] == "Took back Claude's changes in 6 files."
+    assert session.nvim.notices()[0] == "Undid Claude's changes in 6 files."
     assert os.readlink(project / "to-b") == "b.txt" and os.readlink(project / "to-gone") == "gone.txt"
     assert not (project / "new-link").is_symlink()
     modes = [(project / name).stat().st_mode & 0o777 for name in ("run.sh", "both.sh", "plain.txt")]

@@ -150,7 +150,7 @@ def test_a_handler_that_mentions_more_does_not_repeat_the_first(editor):
 def test_what_claude_could_not_read_is_refused(editor):
     nvim = editor()
     for command, why in {
-        "enew": "Write it to one first",
+        "enew": "Save it first",
         "terminal cat": "not a file",
         "edit new.txt": "not on disk",
         "enew | file fugitive://x//1": "not a file",
@@ -165,8 +165,8 @@ def test_what_claude_could_not_read_is_refused(editor):
     ("files", "expected"),
     [
         (["a.txt"], "a.txt has unsaved changes; Claude reads the file on disk."),
-        ([".env"], ".env is withheld otherwise; this mention lets Claude read it."),
-        (["a.txt", ".env", "b.txt"], "2 of these are withheld otherwise or have unsaved changes."),
+        ([".env"], ".env is private; this mention lets Claude read it."),
+        (["a.txt", ".env", "b.txt"], "2 of these are private or have unsaved changes."),
     ],
 )
 def test_what_is_pointed_out_stays_on_a_narrow_screen_and_needs_no_key(start_nvim, files, expected):
@@ -190,7 +190,7 @@ def test_without_a_client_mentions_wait_and_go_out_in_order_once(editor):
     send(nvim, "send_range(1, 1)")
     send(nvim, 'send_file("b.txt")')
     assert nvim.lua('return require("claude-ide.mention").pending()') == 2
-    assert notices(nvim)[-1] == "Waiting for Claude: 2 mentions. They go out when a CLI connects."
+    assert notices(nvim)[-1] == "Queued for Claude: 2 mentions. Sent when a CLI connects."
     nvim.server.connect(1, state="connected")
     assert mentioned(nvim) == []
     nvim.server.ready(1)
@@ -217,7 +217,7 @@ def test_no_more_wait_than_is_configured(editor):
     for _ in range(2):
         assert send(nvim, "from_here()") == [True]
     err = nvim.lua('return select(2, require("claude-ide.mention").from_here())')
-    assert err == "2 mentions already wait for Claude, which is the most (`mention.max_pending`)."
+    assert err == "Not queued: 2 mentions are waiting already (`mention.max_pending`)."
     assert nvim.lua('return require("claude-ide.mention").pending()') == 2
 
 

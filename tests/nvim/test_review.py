@@ -91,7 +91,7 @@ def test_a_change_that_the_user_has_changed_too_is_shown_and_stays(changed):
     changed.keys("2GAmine<Esc>")
     changed.wait(lambda: changed.lua("return vim.bo.modified"), what="the user's change")
     review(changed)
-    changed.wait_screen("you changed this too")
+    changed.wait_screen("you edited this too")
     changed.keys("dx")
     changed.wait_notice("they stay")
     changed.keys("dX")

@@ -73,7 +73,7 @@ def test_a_conflict_is_shown_and_stays(nvim):
     nvim.keys("2GAmine<Esc>:w<CR>")
     nvim.wait(lambda: "TWOmine" in (nvim.project / "a.txt").read_text(), what="the user's change")
     nvim.cmd("Claude review")
-    nvim.wait_screen("you changed this too")
+    nvim.wait_screen("you edited this too")
     nvim.keys("2Gdx")
     nvim.wait_notice("they stay")
     nvim.keys("dX")

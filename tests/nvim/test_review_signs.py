@@ -162,7 +162,7 @@ def test_undo_shows_what_will_happen_and_asks(changed):
     assert changed.lua("return asked.items") == ["Undo in 2 files: a.txt, b.txt", "Cancel", "Review it first"]
     assert len(windows(changed)) == 1, "a preview, which the user's own list may cover"
     changed.lua("asked.done(1)")
-    changed.wait('notices[#notices] == "Took back Claude\'s changes in 2 files."')
+    changed.wait('notices[#notices] == "Undid Claude\'s changes in 2 files."')
     assert (changed.project / "a.txt").read_text() == A
     assert (changed.project / "b.txt").read_text() == B
     changed.wait(lambda: len(windows(changed)) == 1, what="the preview to go")

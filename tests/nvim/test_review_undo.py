@@ -46,7 +46,7 @@ def test_undo_ends_without_a_further_key(nvim, connect):
     nvim.wait_screen("<CR> choose")
     nvim.keys_count()
     nvim.keys("1<CR>")
-    nvim.wait_screen("Took back Claude's changes in 31 files.")
+    nvim.wait_screen("Undid Claude's changes in 31 files.")
     assert waits_for_nothing(nvim)
     assert not (nvim.project / NAMES[-1]).exists()
 
@@ -130,7 +130,7 @@ def test_undo_writes_through_no_link_that_has_come_since(start_nvim, connect, tm
     nvim.wait_screen(f"stays: {words}")
     nvim.keys_count()
     nvim.keys("1<CR>")
-    nvim.wait_screen(re.compile(r"(1 file taken back|changes in 1 file)\. Stays: sub/a\.txt"))
+    nvim.wait_screen(re.compile(r"(1 file undone|changes in 1 file)\. Stays: sub/a\.txt"))
     log = nvim.log()
     for name, text in (("a.txt", A_CLAUDE), ("made.txt", "made\n")):
         assert (outside / name).read_text() == text
@@ -179,7 +179,7 @@ def test_an_undo_with_problems_says_so_on_one_line(nvim, connect):
     nvim.wait_screen("<CR> choose")
     nvim.keys_count()
     nvim.keys("1<CR>")
-    nvim.wait_screen("0 files taken back. Stays: a.txt and 3 more: `:Claude log`.")
+    nvim.wait_screen("0 files undone. Stays: a.txt and 3 more: `:Claude log`.")
     assert all(f"{name}: it could not be written: no no no" in nvim.log() for name in ("a.txt", *NAMES[:3]))
     assert waits_for_nothing(nvim)
 

@@ -248,7 +248,7 @@ def test_a_pattern_that_is_none_or_missing_is_named_and_so_is_one_that_nothing_h
     assert nvim.notices()[1] == "`:Claude grep` needs a pattern."
     grep(nvim, "Claude grep nowhere")
     nvim.wait("#notices == 3", what="the third notice")
-    assert nvim.notices()[2] == "No session has nowhere."
+    assert nvim.notices()[2] == "No match for nowhere."
     assert nvim.lua("return #vim.api.nvim_list_wins()") == 1, "no window opens"
 
 
@@ -258,7 +258,7 @@ def test_a_search_ends_at_a_thousand_hits_and_says_so(start_nvim, sessions, proj
     nvim = start_nvim(init_lua=SETUP)
     assert len(hits(grep(nvim, "Claude grep needle"))) == 1000
     assert title(nvim) == "Claude grep needle (not all)"
-    assert nvim.notices() == ["The first 1000 matches; the pattern has more."]
+    assert nvim.notices() == ["Showing the first 1000 matches."]
 
 
 # An endless search: the facade's results are held back.

@@ -48,8 +48,8 @@ def test_says_which_sessions_run_and_what_they_do(health, sessions, tmp_path):
     sessions.record(pid, "s", "waiting", tmp_path / "project", waitingFor="permission prompt", entrypoint="cli")
     text = health(live=1)
     assert "OK The sessions are in ~/.claude/projects" in text
-    assert "OK What running sessions do can be seen: 1 session" in text
-    assert "The system tells of changes at once" in text
+    assert "OK Running sessions report their state: 1 session" in text
+    assert "File changes are reported by the operating system" in text
     assert f"- CLI 2.1.329 (pid {pid}) in " in text
     assert "/project waits for your permission" in text
 

@@ -212,7 +212,7 @@ def test_offers_actions_and_reads_by_default(start, sessions, project):
         "lines": [
             "Read it",
             "Resume it in the terminal",
-            "Fork it: go on in a copy",
+            "Fork it: continue in a copy",
             "Copy its id",
             "Export it as Markdown",
             "Rename it",
@@ -265,8 +265,8 @@ def test_a_session_that_runs_elsewhere_is_not_resumed_without_a_word(start, sess
     nvim = start()
     nvim.wait("#require('claude-ide').sessions.live() == 1", what="the record to be seen")
     asked = choose(nvim, 1, 2)[-1]
-    assert asked["prompt"] == f"It runs elsewhere (pid {pid}, working)"
-    assert asked["lines"] == ["Fork it: go on in a copy", "Resume it here too"]
+    assert asked["prompt"] == f"This session runs in another terminal (pid {pid}, working)"
+    assert asked["lines"] == ["Fork it: continue in a copy", "Resume it here too"]
     assert nvim.lua("return require('claude-ide.terminal').is_running()") is False
     choose(nvim, 1, 2, 1)
     nvim.wait_screen(f"args: --resume {session} --fork-session")
@@ -282,7 +282,7 @@ def test_one_that_runs_elsewhere_is_known_from_the_first_moment(start, sessions,
     nvim = start()
     nvim.cmd(f"{command} {session}")
     nvim.wait("#lists == 1", what="the question")
-    assert nvim.lua("return lists[1].prompt").startswith(f"It runs elsewhere (pid {pid}")
+    assert nvim.lua("return lists[1].prompt").startswith(f"This session runs in another terminal (pid {pid}")
 
 
 def test_the_session_in_the_terminal_is_gone_to(start, sessions, project):
@@ -341,7 +341,7 @@ def test_a_session_is_named_by_the_beginning_of_its_id(start, sessions, project,
         nvim.wait("#lists == 1", what="the list of those that are meant")
         assert len(nvim.lua("return lists[1].lines")) == 2
     nvim.cmd(call % "bbbb")
-    nvim.wait_notice("There is no session bbbb.")
+    nvim.wait_notice("No session matches bbbb.")
 
 
 def test_words_find_sessions_by_title_prompt_and_branch(start, sessions, project):
@@ -372,7 +372,7 @@ def test_an_action_without_an_id_is_done_with_the_session_that_is_chosen(start, 
     nvim.cmd("Claude sessions read pars")
     nvim.wait("#read == 3", what="the transcript by a word")
     nvim.cmd("Claude sessions read nothing")
-    nvim.wait_notice("There is no session nothing.")
+    nvim.wait_notice("No session matches nothing.")
     assert {what["file"] for what, _ in nvim.lua("return vim.tbl_map(function(r) return { r[1], 0 } end, read)")} == {
         str(sessions.path(project, session))
     }

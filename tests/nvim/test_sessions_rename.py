@@ -41,7 +41,7 @@ def test_it_writes_what_the_cli_writes_and_changes_nothing_else(nvim, file, sess
     before = file.read_bytes()
     nvim.answer(1)
     nvim.cmd("Claude sessions rename The “parser” / <b> 'x'")
-    nvim.wait_notice("“fix it” is “The “parser” / <b> 'x'” now")
+    nvim.wait_notice("Renamed “fix it” to “The “parser” / <b> 'x'”")
     title = "The “parser” / <b> 'x'"
     line = {"type": "custom-title", "customTitle": title, "sessionId": session}
     assert file.read_bytes() == before + (json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n").encode()
@@ -63,7 +63,7 @@ def test_it_writes_what_the_cli_writes_and_changes_nothing_else(nvim, file, sess
 def test_without_a_title_it_asks_for_one(nvim, file):
     nvim.answer(1, 6, "  The parser ")
     nvim.cmd("Claude sessions")
-    nvim.wait_notice("“fix it” is “The parser” now")
+    nvim.wait_notice("Renamed “fix it” to “The parser”")
     assert nvim.asked()[1]["lines"][5] == "Rename it"
     assert nvim.asked()[2] == {"prompt": "New title: ", "default": "fix it"}
     assert last_line(file)["customTitle"] == "The parser"
@@ -80,7 +80,7 @@ def test_an_answer_that_was_not_given_renames_nothing(nvim, file):
 def test_a_second_time_the_new_one_counts(nvim, file, session):
     for title in ("One", "Another"):
         nvim.lua("require('claude-ide').sessions.rename(...)", session[:8], title)
-        nvim.wait_notice(f"is “{title}” now")
+        nvim.wait_notice(f"to “{title}”")
     assert titles(nvim) == ["Another"]
     assert json.loads(beside(file).read_text()) == {"customTitle": "Another"}
 
@@ -90,7 +90,7 @@ def test_in_a_transcript_its_own_session_is_renamed_and_the_buffer_with_it(start
     nvim.cmd(f"Claude transcript {session}")
     nvim.wait("vim.fn.bufname():find('/fix it$') ~= nil", what="the transcript")
     nvim.cmd("Claude sessions rename The parser")
-    nvim.wait_notice("is “The parser” now")
+    nvim.wait_notice("to “The parser”")
     nvim.wait("vim.fn.bufname():find('/The parser$') ~= nil", what="the name of the buffer")
     nvim.wait_screen("The parser")
     assert last_line(file)["customTitle"] == "The parser"
@@ -124,10 +124,10 @@ def test_a_title_is_one_line_that_shows(nvim, session, file):
         ("ü" * 300, "ü" * 200),
     ]:
         rename(typed)
-        nvim.wait_notice("now")
+        nvim.wait_notice("Renamed")
         assert last_line(file)["customTitle"] == kept
     rename("half \xf0\x9f")
-    nvim.wait_notice("now")
+    nvim.wait_notice("Renamed")
 
 
 @pytest.mark.one_nvim
@@ -135,7 +135,7 @@ def test_a_line_that_was_left_half_written_stays_one(nvim, session, file):
     with file.open("a") as transcript:
         transcript.write('{"type":"assistant","mess')
     nvim.lua("require('claude-ide').sessions.rename(...)", session, "The parser")
-    nvim.wait_notice("now")
+    nvim.wait_notice("Renamed")
     assert file.read_text().splitlines()[-2] == '{"type":"assistant","mess'
     assert last_line(file)["customTitle"] == "The parser"
 
@@ -167,6 +167,6 @@ def test_what_cannot_be_written_leaves_the_title_of_before(nvim, session, file, 
     assert not file.exists(), "a transcript that is gone stays gone"
     file.symlink_to("/dev/full")
     nvim.lua("require('claude-ide.sessions.rename').run(...)", item, "After")
-    nvim.wait_notice("The session cannot be renamed: it is no file")
+    nvim.wait_notice("The session cannot be renamed: it is not a file")
     assert beside(file).exists() == bool(title)
     assert title is None or json.loads(beside(file).read_text()) == {"customTitle": title}

@@ -457,7 +457,7 @@ def test_a_cli_that_dies_out_of_sight_is_reported_once(in_terminal):
     nvim.lua("vim.uv.kill(vim.b[require('claude-ide.terminal').bufnr()].terminal_job_pid, 'sigkill')")
     nvim.wait("#notices > 0", what="the notice")
     nvim.wait("not require('claude-ide.terminal').is_running()", what="the end")
-    assert notices(nvim) == ["Claude ended (137). `:Claude --continue` goes on where it was."]
+    assert notices(nvim) == ["Claude exited (code 137). `:Claude --continue` resumes the session."]
 
 
 def test_of_several_sessions_without_names_a_notice_says_the_title(start, sessions, connect):

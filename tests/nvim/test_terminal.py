@@ -128,7 +128,7 @@ def test_arguments_for_a_cli_that_runs_are_asked_about(opened, cli):
     nvim.answer(1, 2)
     nvim.lua("require('claude-ide.terminal').open({ '--resume' })")
     both = "Keep it and start with --resume in another terminal"
-    assert nvim.asked()[0]["lines"] == ["Keep it", "End it and start anew with --resume", both]
+    assert nvim.asked()[0]["lines"] == ["Keep it", "End it and restart with --resume", both]
     assert len(cli.starts()) == 1
     nvim.lua("require('claude-ide.terminal').open({ '--resume' })")
     nvim.wait(lambda: len(cli.starts()) == 2, what="the second start")

@@ -262,7 +262,7 @@ def test_the_list_begins_at_the_terminal_on_the_screen(start):
 def test_without_a_terminal_the_list_says_so(start):
     nvim = start(notices=True)
     nvim.cmd("Claude list")
-    nvim.wait_notice("No CLI runs that `:Claude` started.")
+    nvim.wait_notice("Claude is not running in Neovim's terminal.")
 
 
 LUALINE = """

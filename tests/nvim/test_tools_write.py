@@ -184,7 +184,7 @@ def test_a_rejected_rename_is_an_error_with_the_words_of_the_user(agent):
     call = agent.start_call("rename", path="a.py", line=4, symbol="add", new_name="plus")
     agent.nvim.wait(SEEN)
     agent.nvim.keys("ZW")
-    agent.nvim.wait_screen("Why not?")
+    agent.nvim.wait_screen("Reason:")
     agent.nvim.keys("keep the name<CR>")
     with pytest.raises(ToolError, match="the user rejected it, and nothing was written. They say: keep the name"):
         agent.call_result(call)

@@ -499,7 +499,7 @@ def test_without_an_id_that_of_the_terminal_comes_before_another_clients(start_n
 def test_what_cannot_be_shown_is_said(start_nvim, tmp_path):
     nvim = start_nvim(env=ENV, init_lua=NOTICES)
     nvim.cmd("Claude transcript 12345678")
-    nvim.wait("notices[1] == 'There is no session 12345678.'")
+    nvim.wait("notices[1] == 'No session matches 12345678.'")
     nvim.cmd("Claude transcript")
     nvim.wait("notices[2] and notices[2]:find('no sessions yet')")
     nvim.cmd("Claude transcript a b")

@@ -121,7 +121,7 @@ def test_another_host_than_the_loopback_is_served_only_where_it_is_asked_for_and
     nvim = start_nvim(opts={"web": {"port": 0, "host": "0.0.0.0"}}, notices=True)
     nvim.cmd("Claude serve start")
     nvim.wait("#notices > 0")
-    assert "Sessions are served on 0.0.0.0: whoever reaches this machine can knock." in nvim.notices()
+    assert "The web page listens on 0.0.0.0: other machines can reach it." in nvim.notices()
     assert nvim.lua("return require('claude-ide.web').info().host") == "0.0.0.0"
     nvim.cmd("Claude serve url")
     nvim.wait_screen("http://127.0.0.1:")

@@ -113,12 +113,12 @@ def test_a_form_is_filled_in_away_from_its_window(reader):
     assert [choice["id"] for choice in asked["choices"]] == ["answer", "reject"]
     good = {"name": "Ada", "kind": "2", "sure": "2", "tags": "1, 3", "ratio": "0.5", "count": "3"}
     for wrong, words in (
-        ({"name": "A"}, "Your name: at least 2 characters are wanted"),
+        ({"name": "A"}, "Your name: enter at least 2 characters"),
         ({"name": ""}, "Your name is missing"),
-        ({"count": "12"}, "count: a whole number from 1 to 9 is wanted"),
-        ({"ratio": "half"}, "ratio: a number is wanted"),
-        ({"kind": "3"}, "kind: `3` is no choice"),
-        ({"kind": "1, 2"}, "kind: one choice is wanted"),
+        ({"count": "12"}, "count: enter a whole number from 1 to 9"),
+        ({"ratio": "half"}, "ratio: enter a number"),
+        ({"kind": "3"}, "kind: `3` is not one of the choices"),
+        ({"kind": "1, 2"}, "kind: choose one"),
     ):
         refused(reader, asked, words, choice="answer", answers={**good, **wrong})
     decide(reader, asked, "accepted", choice="answer", answers=good)

@@ -221,7 +221,7 @@ def test_one_that_runs_elsewhere_is_never_written_to_nor_started_again(begin, fa
     with site.read(session) as reader:
         reader.until({"type": "state", "state": "idle"})
         reader.say(type="user_message", id="m", content="hello")
-        assert reader.until({"type": "unqueued"})["reason"] == f"it runs elsewhere (pid {pid}): write there"
+        assert reader.until({"type": "unqueued"})["reason"] == f"it runs in another terminal (pid {pid}): write there"
     assert fake.starts() == []
 
 

@@ -13,7 +13,8 @@ end
 ---@param row claude-ide.board.Row
 ---@return string
 local function elsewhere(row)
-  return row.pid and ("It runs elsewhere (pid %d)."):format(row.pid) or "It does not run."
+  return row.pid and ("This session runs in another terminal (pid %d)."):format(row.pid)
+    or "This session is not running."
 end
 
 ---@param row claude-ide.board.Row
@@ -45,7 +46,7 @@ function ROW.read(row)
   if row.file then
     require("claude-ide.bus").emit("transcript_wanted", { file = row.file })
   else
-    say("It has no transcript before its first prompt.")
+    say("A session has no transcript before its first prompt.")
   end
 end
 
@@ -60,7 +61,10 @@ function ROW.answer(row)
   elseif background and row.activity == "waiting" then
     require("claude-ide.sessions.background").open(background)
   else
-    say(row.activity == "waiting" and elsewhere(row) .. " Answer there." or "It asks nothing.")
+    say(
+      row.activity == "waiting" and elsewhere(row) .. " Answer there."
+        or "This session is not waiting for an answer."
+    )
   end
 end
 
@@ -131,7 +135,7 @@ local function write(row, view, begun)
     if text and vim.trim(text) ~= "" then
       send(row, view, text)
     elseif begun then
-      give_back(begun, "it is taken back")
+      give_back(begun, "it was unqueued")
     end
   end)
 end
@@ -140,7 +144,7 @@ function ROW.prompt(row, view)
   local route, why = require("claude-ide.deliver.route").of(row.id)
   if not route then
     return require("claude-ide.ui.notice").error(
-      ("No prompt reaches it: %s."):format(why or "it runs elsewhere")
+      ("This session cannot get a prompt: %s."):format(why or "it runs in another terminal")
     )
   end
   local list = queued[row.id] or {}
@@ -150,7 +154,7 @@ function ROW.prompt(row, view)
   end
   local phrases = require("claude-ide.sessions.phrases")
   local more, back =
-    "Write another prompt", ("Take back “%s”"):format(phrases.fit(phrases.one_line(last.text), 40))
+    "Write another prompt", ("Unqueue “%s”"):format(phrases.fit(phrases.one_line(last.text), 40))
   require("claude-ide.ui.choose").select({ more, back }, {
     prompt = ("%s for “%s”"):format(
       require("claude-ide.counted")(#list, "prompt waits", "prompts wait"),
@@ -172,7 +176,7 @@ end
 function ROW.review(row, view)
   local files = view.to_review()[row.id]
   if not files then
-    return say("It has no changes to review in this Neovim.")
+    return say("This session has no changes to review in this Neovim.")
   end
   require("claude-ide.review").open_at(files[1])
 end
@@ -208,7 +212,7 @@ function ROW.stop(row, view)
   end
   local err = require("claude-ide.deliver").interrupt(row.id)
   if err then
-    require("claude-ide.ui.notice").error(("It was not stopped: %s."):format(err))
+    require("claude-ide.ui.notice").error(("The session was not stopped: %s."):format(err))
   end
 end
 
@@ -227,7 +231,7 @@ end
 
 function ROW.worktree(row, view)
   if not view.worktree and not row.worktree then
-    return say("It is in no Git worktree.")
+    return say("This session is not in a git worktree.")
   end
   view.worktree = not view.worktree and row.worktree or nil
   view.refresh(true)

@@ -94,7 +94,7 @@ local function value_of(form, field)
     return tostring(one) --[[@as string]]
   end
   if value == nil then
-    return field.required and "(wanted)" or ""
+    return field.required and "(required)" or ""
   end
   return type(value) == "table" and table.concat(vim.tbl_map(named, value), ", ") or named(value)
 end
@@ -266,7 +266,7 @@ local function choices_of(form)
     is_any_needed = is_any_needed or is_needed(field)
   end
   if not is_any_needed then
-    choices[#choices + 1] = { id = "as_it_is", label = "Send as it came" }
+    choices[#choices + 1] = { id = "as_it_is", label = "Submit unchanged" }
   end
   choices[#choices + 1] = no
   return choices
@@ -299,14 +299,14 @@ local function chosen(field, text)
     local number = tonumber(at) --[[@as integer]]
     local choice = (field.choices or {})[number]
     if not choice then
-      return nil, ("`%s` is no choice"):format(at)
+      return nil, ("`%s` is not one of the choices"):format(at)
     end
     values[#values + 1] = choice.value
   end
   if field.takes == "list" then
     return values
   elseif #values ~= 1 then
-    return nil, "one choice is wanted"
+    return nil, "choose one"
   end
   return values[1]
 end

@@ -4,7 +4,7 @@ local M = {}
 ---Patterns and names of formats; the requester validates further.
 ---@type table<string, { [1]: string, [2]: string }>
 local FORMATS = {
-  email = { "^[^@%s]+@[^@%s]+$", "an address of mail" },
+  email = { "^[^@%s]+@[^@%s]+$", "an email address" },
   uri = { "^%a[%w+.-]*:%S+$", "a URI" },
   date = { "^%d%d%d%d%-%d%d%-%d%d$", "a date like 2026-01-31" },
   ["date-time"] = {
@@ -19,7 +19,9 @@ local FORMATS = {
 function M.doubt_of_url(url)
   local host = url:match("^%a[%w+.-]*://([^/?#\\]*)") or ""
   if host:find("@", 1, true) then
-    return ("It leads to %s: what is before the @ is no part of the name."):format(host:match("[^@]*$"))
+    return ("This address leads to %s: the part before the @ is not the host name."):format(
+      host:match("[^@]*$")
+    )
   elseif host:find("[\128-\255]") or host:lower():find("xn--", 1, true) then
     return "The name of the host has letters that may only look like those that you know."
   end
@@ -30,9 +32,9 @@ end
 ---@return string? problem
 local function problem_of_list(field, chosen)
   if field.least and #chosen < field.least then
-    return ("at least %d of them are wanted"):format(field.least)
+    return ("choose at least %d of them"):format(field.least)
   elseif field.most and #chosen > field.most then
-    return ("at most %d of them are wanted"):format(field.most)
+    return ("choose at most %d of them"):format(field.most)
   end
 end
 
@@ -106,19 +108,19 @@ function M.read(field, text)
     local number = tonumber(text)
     local is_finite = number and number - number == 0
     if not is_finite or field.takes == "integer" and number % 1 ~= 0 then
-      return nil, field.takes == "integer" and "a whole number is wanted" or "a number is wanted"
+      return nil, field.takes == "integer" and "enter a whole number" or "enter a number"
     elseif least and number < least or most and number > most then
-      return nil, M.limits(field) .. " is wanted"
+      return nil, "enter " .. M.limits(field)
     end
     return number
   elseif least and vim.fn.strchars(text) < least then
-    return nil, ("at least %d characters are wanted"):format(least)
+    return nil, ("enter at least %d characters"):format(least)
   elseif most and vim.fn.strchars(text) > most then
-    return nil, ("at most %d characters are wanted"):format(most)
+    return nil, ("enter at most %d characters"):format(most)
   end
   local format = FORMATS[field.format]
   if format and not text:find(format[1]) then
-    return nil, format[2] .. " is wanted"
+    return nil, "enter " .. format[2]
   end
   return text
 end

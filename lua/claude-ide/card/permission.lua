@@ -102,7 +102,7 @@ end
 
 ---@param permission claude-ide.card.Permission
 local function deny_with_words(permission)
-  card.input(permission, { prompt = "Why not? " }, function(text)
+  card.input(permission, { prompt = "Reason: " }, function(text)
     if vim.trim(text) ~= "" then
       settle(permission, { outcome = "rejected", message = vim.trim(text) })
     end
@@ -188,7 +188,7 @@ local function change_and_allow(permission, name)
       end
       settle(permission, { outcome = "accepted", changes = told ~= value and { [name] = told } or nil })
     elseif told then
-      require("claude-ide.ui.kept_words").give_back(told, "The question is gone")
+      require("claude-ide.ui.kept_words").give_back(told, "The request has ended")
     end
   end
   vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP" }, {

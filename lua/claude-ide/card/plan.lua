@@ -74,18 +74,18 @@ local function message_of(plan, words)
   local parts = vim.list_extend({ words }, vim.tbl_map(quoted, plan.comments))
   local text = text_of(plan)
   if text ~= plan.text then
-    parts[#parts + 1] = "The plan as I would have it:\n\n" .. text
+    parts[#parts + 1] = "The plan with my changes:\n\n" .. text
   end
   return table.concat(parts, "\n\n", words == "" and 2 or 1)
 end
 
 ---@param plan claude-ide.card.Plan
 local function send_back(plan)
-  vim.ui.input({ prompt = "What is to be different? " }, function(words)
+  vim.ui.input({ prompt = "What should change? " }, function(words)
     if not words or vim.trim(words) == "" and #plan.comments == 0 then
       return
     elseif plan.state ~= "pending" then
-      return require("claude-ide.ui.kept_words").give_back(words, "The plan is gone")
+      return require("claude-ide.ui.kept_words").give_back(words, "The request has ended")
     end
     settle(plan, { outcome = "rejected", message = message_of(plan, vim.trim(words)) })
   end)
@@ -132,7 +132,7 @@ local function comment_on(plan, first, last)
     if not words or words == "" and not before then
       return
     elseif plan.state ~= "pending" or not plan.buf then
-      return require("claude-ide.ui.kept_words").give_back(words, "The plan is gone")
+      return require("claude-ide.ui.kept_words").give_back(words, "The request has ended")
     elseif words == "" then
       table.remove(plan.comments, index)
     else
@@ -154,7 +154,7 @@ function M.bar()
     fit.hint(4, "ga", "accept edits"),
     fit.hint(5, "gc", "comment"),
     fit.hint(6, "r", "send back"),
-    fit.hint(3, "X", "no, and stop"),
+    fit.hint(3, "X", "reject"),
     fit.hint(2, "q", "later"),
   }
   return fit.winbar(pieces, vim.api.nvim_win_get_width(0))
@@ -183,7 +183,7 @@ local function map(plan)
     vim.cmd("normal! \27")
     comment_on(plan, math.min(first, last), math.max(first, last))
   end, { buffer = plan.buf, nowait = true, desc = "Claude Code: comment on the lines" })
-  on("r", "send the plan back with words", function()
+  on("r", "return the plan with a comment", function()
     send_back(plan)
   end)
   on("X", "reject the plan", function()
@@ -237,7 +237,7 @@ local function create(plan)
       local user_write = require("claude-ide.ui.user_write")
       if not user_write.copied(event, "the plan still waits") and user_write.is_asked(buf) then
         require("claude-ide.ui.notice").info(
-          "Nothing is decided: `<CR>` approves the plan as it stands here, `r` sends it back."
+          "Not approved: `<CR>` approves the plan with your changes, `r` returns it."
         )
       end
     end,
@@ -324,7 +324,7 @@ local remote = {
         { outcome = "rejected", message = answer.message }
       )
     elseif text_of(request) ~= request.text or #request.comments > 0 then
-      return "it was changed in Neovim: decide there"
+      return "it was changed in Neovim: answer there"
     else
       local mode = answer.choice == "accept_edits" and ACCEPT_EDITS or nil
       require("claude-ide.requests").settle_elsewhere(request, { outcome = "accepted", mode = mode })
@@ -347,7 +347,7 @@ local presenter = {
   end,
   withdraw = function(request)
     ---@cast request claude-ide.card.Plan
-    require("claude-ide.ui.kept_words").give_back(message_of(request, ""), "The plan is gone")
+    require("claude-ide.ui.kept_words").give_back(message_of(request, ""), "The request has ended")
     take_down(request)
   end,
   remote = function()

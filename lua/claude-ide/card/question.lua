@@ -89,7 +89,7 @@ local function give_back(question, text)
     words[#words + 1] = question.own[at]
   end
   words[#words + 1] = text
-  require("claude-ide.ui.kept_words").give_back(table.concat(words, "\n"), "The question is gone")
+  require("claude-ide.ui.kept_words").give_back(table.concat(words, "\n"), "The request has ended")
 end
 
 ---@param question claude-ide.card.Question

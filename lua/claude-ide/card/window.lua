@@ -260,8 +260,8 @@ local function unfold(card)
   card.is_whole = true
   draw(card)
   require("claude-ide.ui.guard.window").opened(card.buf --[[@as integer]])
-  local words = "Here is all of it. It is allowed from its end on."
-  require("claude-ide.ui.notice").info(card.is_cut and "Not all of it can be shown here." or words)
+  local words = "This is the full text. Scroll to the end to allow it."
+  require("claude-ide.ui.notice").info(card.is_cut and "The full text cannot be shown here." or words)
 end
 
 ---Shows all keys of a card.
@@ -573,7 +573,7 @@ function M.input(request, opts, done, gone)
     elseif text and gone then
       gone(text)
     elseif text and vim.trim(text) ~= "" then
-      require("claude-ide.ui.kept_words").give_back(text, "The question is gone")
+      require("claude-ide.ui.kept_words").give_back(text, "The request has ended")
     end
   end)
 end

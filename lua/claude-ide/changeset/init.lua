@@ -107,7 +107,7 @@ local function renewed(job)
   local lines, overlaps =
     require("claude-ide.merge").three_way(lines_of(before), lines_of(after), lines_of(now.text))
   if overlaps > 0 then
-    return nil, ("%s has changed meanwhile at the same places: drop it, or reject"):format(name)
+    return nil, ("%s has changed in the same places: drop it, or reject"):format(name)
   end
   local format = vim.tbl_extend("force", {}, now.text.format) --[[@as claude-ide.bytes.Format]]
   if before.format.final ~= after.format.final then

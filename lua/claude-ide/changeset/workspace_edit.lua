@@ -32,7 +32,7 @@ end
 ---@return string? err
 local function path_of(uri)
   if type(uri) ~= "string" or not vim.startswith(uri, "file:") then
-    return nil, ("%s is no file"):format(type(uri) == "string" and uri or "what the edit names")
+    return nil, ("%s is not a file"):format(type(uri) == "string" and uri or "what the edit names")
   end
   local ok, path = pcall(vim.uri_to_fname, uri)
   if not ok or path:sub(1, 1) ~= "/" or path:find("%z") then

@@ -28,7 +28,7 @@ function M.refused(path)
   if
     require("claude-ide.privacy").denied_by(path) or buf and require("claude-ide.buffer").is_private(buf)
   then
-    return ("%s is withheld by the user"):format(short(path))
+    return ("%s is private"):format(short(path))
   end
 end
 
@@ -61,7 +61,7 @@ local function from_buffer(path, buf, stat)
     end
   elseif stat and require("claude-ide.buffer.stamp").is_conflict(buf) then
     return nil,
-      ("%s has unsaved changes of an older text: `:Claude resolve` decides first"):format(short(path))
+      ("%s has unsaved changes of an older text: resolve that first (`:Claude resolve`)"):format(short(path))
   end
   local bytes ---@type string?
   if stat then
@@ -97,7 +97,7 @@ function M.read(path)
   end
   local stat = vim.uv.fs_stat(path)
   if stat and stat.type ~= "file" then
-    return nil, short(path) .. " is no file"
+    return nil, short(path) .. " is not a file"
   elseif stat and bit.band(stat.mode, ANY_WRITE) == 0 then
     return nil, short(path) .. " is read-only"
   elseif stat and stat.size > MAX_BYTES then

@@ -120,7 +120,7 @@ local function begun_before_it_knew(self, id)
   self.taken_back[id] = nil
   if prompt then
     self:show_prompt(prompt)
-    self.store:put("notice", ("%s had begun with this before it was taken back."):format(self.name))
+    self.store:put("notice", ("%s had started on this before it was unqueued."):format(self.name))
   end
 end
 
@@ -277,11 +277,11 @@ function ON.ended(self, event)
   local is_restart = self.restarting == true and not self.closing
   self.restarting = nil
   local is_returned = require("claude-ide.chat.content").return_all(self, prompts)
-  local said_again = is_returned and "\nWhat was not answered is at the prompt again." or ""
+  local said_again = is_returned and "\nUnanswered prompts are back in the prompt window." or ""
   if is_restart then
-    self.store:put("notice", ("%s is started anew.%s"):format(self.name, said_again))
+    self.store:put("notice", ("%s was restarted.%s"):format(self.name, said_again))
   elseif not self.closing then
-    self.store:put("notice", vim.trim(words .. said_again .. "\nWhat you send next starts it again."))
+    self.store:put("notice", vim.trim(words .. said_again .. "\nYour next prompt restarts it."))
   end
   if is_restart then
     local ok, err = self:begin_again()

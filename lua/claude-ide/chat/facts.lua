@@ -66,7 +66,7 @@ function M.of(chat)
   end
   local account = chat.account and chat.account.brief
   if account and chat.store:info().len == 0 then
-    add("draws on " .. account)
+    add("billed to " .. account)
   end
   if chat.doing then
     add(chat.doing, "ClaudeTranscriptWorking")

@@ -148,7 +148,7 @@ local function begin(shown)
         require("claude-ide.chat.content").return_all(chat, chat.queue)
       end
       if not ok and not chat.closing then
-        require("claude-ide.ui.notice").error(err or "The chat did not begin.")
+        require("claude-ide.ui.notice").error(err or "The chat could not be started.")
         M.close(chat)
       end
     end,
@@ -230,11 +230,11 @@ end
 ---@return string? why
 local function elsewhere(chat)
   if M.of_session(chat.session, chat.keeper, chat) then
-    return "This session goes on in another chat by now."
+    return "This session is open in another chat."
   end
   local live = chat.is_cli and require("claude-ide.sessions.catalogue").running(chat.session)
   if live then
-    return ("This session goes on elsewhere by now (pid %d)."):format(live.pid)
+    return ("This session now runs in another terminal (pid %d)."):format(live.pid)
   end
 end
 
@@ -328,7 +328,7 @@ function M.say(chat, text, at)
       chat.give_back(text)
     end
     if not was_said and returned then
-      require("claude-ide.ui.notice").error(why or "The chat is over.")
+      require("claude-ide.ui.notice").error(why or "This chat has ended.")
     end
     ok, err = was_said, why
   end)
@@ -416,17 +416,15 @@ end
 ---@param chat claude-ide.chat.Chat
 function M.to_terminal(chat)
   if not chat.has_spoken then
-    return require("claude-ide.ui.notice").info("Nothing was said in this chat yet.")
+    return require("claude-ide.ui.notice").info("This chat has no messages yet.")
   end
   if not chat.can.terminal then
-    return require("claude-ide.ui.notice").info(
-      ("%s is no CLI that goes on in this terminal."):format(chat.name)
-    )
+    return require("claude-ide.ui.notice").info(("%s cannot continue in this terminal."):format(chat.name))
   end
   local id, cwd = chat.session, chat.cwd
   require("claude-ide.terminal").open({ "--resume", id }, {
     cwd = cwd,
-    purpose = "go on with the chat",
+    purpose = "continue the chat",
     before = function(go_on)
       M.release(chat, go_on)
     end,

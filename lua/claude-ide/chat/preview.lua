@@ -106,7 +106,7 @@ function M.show(cwd)
     end
   end
   if not found then
-    return require("claude-ide.ui.notice").info("No `#…` stands in this line.")
+    return require("claude-ide.ui.notice").info("No `#…` on this line.")
   end
   context.read(found, require("claude-ide.context.place").here(cwd), function(part)
     local text = part.text or part.image and context.size(part) or part.problem or ""

@@ -110,7 +110,7 @@ function M.send(prompt)
   require("claude-ide.chat.content").say(prompt.chat, text, nil, function(ok, err)
     if not ok then
       M.give_back(prompt, text)
-      require("claude-ide.ui.notice").error(err or "The chat is over.")
+      require("claude-ide.ui.notice").error(err or "This chat has ended.")
     end
   end)
 end
@@ -166,7 +166,7 @@ function M.take_back(prompt)
   local waiting = prompt.chat:waiting()
   local last = waiting[#waiting]
   if not last then
-    return require("claude-ide.ui.notice").info("Nothing waits to be said.")
+    return require("claude-ide.ui.notice").info("No prompt is queued.")
   end
   if prompt.chat:take_back(last) then
     M.give_back(prompt, last.text)
@@ -237,7 +237,7 @@ function RUN.tasks(prompt)
     end
     chat:ask("stop_task", { id = task.id }, function(_, err)
       if err then
-        return notice.error(("It was not stopped: %s"):format(err))
+        return notice.error(("The session was not stopped: %s"):format(err))
       end
       chat.tasks[task.id] = nil
       chat.on_change()
@@ -324,7 +324,7 @@ function M.create(chat, acts)
   local function on(events, desc, callback)
     vim.api.nvim_create_autocmd(events, { buffer = buf, desc = "Claude Code: " .. desc, callback = callback })
   end
-  on({ "BufUnload", "BufWipeout" }, "what was written to Claude is kept", function()
+  on({ "BufUnload", "BufWipeout" }, "unsent prompts are saved", function()
     M.retire(buf)
   end)
   -- Its text is kept in any case, so it is never "modified".
@@ -406,7 +406,7 @@ function M.keep(prompt)
   keep_open(prompt.chat.cwd)
   local key = require("claude-ide.ui.key_list").keys(require("claude-ide.config").get().chat.keymaps.send)[1]
   require("claude-ide.ui.notice").info(
-    key and ("Kept as a draft. `%s` sends it."):format(key) or "Kept as a draft."
+    key and ("Saved as a draft. `%s` sends it."):format(key) or "Saved as a draft."
   )
 end
 

@@ -198,7 +198,7 @@ end
 function M.choose(chat)
   local found = prompts(chat)
   if #found == 0 then
-    return require("claude-ide.ui.notice").info("Nothing was said in this chat yet.")
+    return require("claude-ide.ui.notice").info("This chat has no messages yet.")
   elseif chat:is_busy() then
     return require("claude-ide.ui.notice").info("Claude works: interrupt it first.")
   end

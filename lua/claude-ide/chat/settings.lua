@@ -35,7 +35,7 @@ local function settable(chat, kind, what)
   if setting and #setting.choices > 0 then
     return setting
   end
-  require("claude-ide.ui.notice").info(("%s has told of no %s."):format(chat.name, what))
+  require("claude-ide.ui.notice").info(("%s has not reported any %s."):format(chat.name, what))
 end
 
 ---@param chat claude-ide.chat.Chat
@@ -135,7 +135,7 @@ function M.choose_model(chat)
     return setting.is_listed and #setting.choices > 0
   end, chat.settings)
   if #listed == 0 then
-    return require("claude-ide.ui.notice").info(("%s has told of no models."):format(chat.name))
+    return require("claude-ide.ui.notice").info(("%s has not reported any models."):format(chat.name))
   elseif #listed == 1 then
     return choose_value(chat, listed[1])
   end

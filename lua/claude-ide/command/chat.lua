@@ -47,7 +47,7 @@ local function go_on(item, fork, words)
         title = require("claude-ide.sessions.phrases").title(summary),
       }))
       if not ok then
-        require("claude-ide.ui.notice").error(err or "The chat did not begin.")
+        require("claude-ide.ui.notice").error(err or "The chat could not be started.")
       end
     end)
   end
@@ -60,12 +60,12 @@ local function go_on(item, fork, words)
   end
   local terminal = require("claude-ide.terminal").of_session(summary.id)
   -- Two processes that write to one session would fork it.
-  local copy = "Go on in a copy"
-  local here = (terminal or live.job) and "End it there and go on with it here" or "Go on with it here too"
+  local copy = "Continue in a copy"
+  local here = (terminal or live.job) and "End it there and continue it here" or "Continue it here too"
   require("claude-ide.ui.choose").select({ copy, here }, {
-    prompt = terminal and "It runs in the terminal"
-      or live.job and "It runs in the background"
-      or ("It runs elsewhere (pid %d)"):format(live.pid),
+    prompt = terminal and "This session runs in the terminal"
+      or live.job and "This session runs in the background"
+      or ("This session runs in another terminal (pid %d)"):format(live.pid),
   }, function(choice)
     if choice == here and live.job then
       require("claude-ide.sessions.background").stop(live, function()
@@ -204,13 +204,13 @@ function M.run(words, at)
   elseif words[1] == "restart" and not words[2] then
     local chat = chats.current()
     if not chat then
-      return nil, "There is no chat."
+      return nil, "No chat is open."
     end
     return chat:restart()
   elseif words[1] == "close" and not words[2] then
     local chat = chats.current()
     if not chat then
-      return nil, "There is no chat."
+      return nil, "No chat is open."
     end
     chats.close(chat)
     return true

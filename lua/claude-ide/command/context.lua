@@ -7,7 +7,7 @@ function M.run()
   local texts = folder.texts()
   local text = #texts > 0 and table.concat(texts, "\n\n") or "Nothing now."
   if not folder.is_used() then
-    text = "Nothing: no Claude was started by `:Claude`, or `hooks.enabled` or all of `context` is off."
+    text = "Nothing: `:Claude` has not started a CLI, or `hooks.enabled` or all of `context` is off."
   end
   require("claude-ide.ui.text_float").show(text, "What Claude is told")
   return true

@@ -45,7 +45,7 @@ end
 local function go_to(id, path)
   local ok, err = require("claude-ide.proposal").focus(id, path)
   if not ok then
-    require("claude-ide.ui.notice").warn(err or "The diff is gone.")
+    require("claude-ide.ui.notice").warn(err or "The diff has closed.")
   end
 end
 
@@ -54,7 +54,7 @@ end
 local function choose()
   local diffs = require("claude-ide.proposal").list()
   if #diffs == 0 then
-    require("claude-ide.ui.notice").info("No edit waits for you.")
+    require("claude-ide.ui.notice").info("No open diffs.")
     return true
   end
   local labels = labels_of(diffs)
@@ -63,7 +63,7 @@ local function choose()
   end
   require("claude-ide.ui.choose").select(
     diffs,
-    { prompt = "Edits that wait for you", format_item = format_item },
+    { prompt = "Proposals that wait for you", format_item = format_item },
     function(diff)
       if diff then
         go_to(diff.id)
@@ -107,10 +107,10 @@ local function quickfix()
     end
   end
   if #items == 0 then
-    return nil, "No edit waits for you."
+    return nil, "No open diffs."
   end
   vim.fn.setqflist({}, " ", {
-    title = "Edits that wait for you",
+    title = "Proposals that wait for you",
     items = items,
     context = { claude_diffs = places },
   })
@@ -126,16 +126,16 @@ end
 local function decide_all(outcome)
   local diff = require("claude-ide.proposal")
   if diff.count() == 0 then
-    return nil, "No diff waits for a decision."
+    return nil, "No open diffs."
   end
   local count, unseen = diff.decide_all(outcome)
   local counted = require("claude-ide.counted")
   local said = {} ---@type string[]
   if unseen > 0 then
-    said[1] = ("Look at %s first, then decide."):format(counted(unseen, "other edit"))
+    said[1] = ("Look at %s first, then accept or reject."):format(counted(unseen, "other proposal"))
   end
   if count > 0 or unseen == 0 then
-    said[#said + 1] = ("%s %s."):format(counted(count, "edit"), outcome)
+    said[#said + 1] = ("%s %s."):format(counted(count, "proposal"), outcome)
   end
   require("claude-ide.ui.notice").info(table.concat(said, " "))
   return true
@@ -148,7 +148,8 @@ function M.accept(words)
   if words[1] == "all" and not words[2] then
     return decide_all("accepted")
   elseif words[1] then
-    return nil, ("`:Claude accept %s`: expected all, or nothing."):format(table.concat(words, " "))
+    return nil,
+      ("`:Claude accept %s`: unexpected argument (use `all` or none)."):format(table.concat(words, " "))
   end
   return require("claude-ide.proposal").accept()
 end

@@ -11,8 +11,9 @@ function M.run(words)
     if not path then
       return nil, err
     end
-    local said = words[1] == "write" and "A `claude` that starts in this project now asks here, too: %s."
-      or "The hooks are not in %s any more."
+    local said = words[1] == "write"
+        and "Hooks written to %s. A `claude` started in this project now asks here, too."
+      or "Hooks removed from %s."
     require("claude-ide.ui.notice").info(said:format(vim.fn.fnamemodify(path, ":~:.")))
     return true
   end

@@ -69,10 +69,10 @@ function M.run(words)
     end
     say(("The kernel of %s is interrupted."):format(kernel.name))
   elseif kernel.state == "off" then
-    return nil, ("The kernel of %s does not run."):format(kernel.name)
+    return nil, ("The kernel of %s is not running."):format(kernel.name)
   elseif action == "restart" then
     kernel:restart()
-    say(("The kernel of %s starts anew."):format(kernel.name))
+    say(("Restarting the kernel of %s."):format(kernel.name))
   else
     kernel:stop()
     say(("The kernel of %s is stopped."):format(kernel.name))

@@ -31,8 +31,8 @@ local function lines_of(access)
     },
     vim.list_extend(json, {
       "",
-      "Whoever has the token can read what your editor may tell. It is made anew for each Neovim and goes with it.",
-      "`claude mcp add` keeps it in ~/.claude.json: `claude mcp remove nvim` takes it away. Keep it out of a",
+      "Anyone with this token can use these tools. Each Neovim creates a new token, valid until it exits.",
+      "`claude mcp add` keeps it in ~/.claude.json: `claude mcp remove nvim` removes it. Keep it out of a",
       "`.mcp.json` that is shared. To have the same port each time set `server.port`.",
     })
   )

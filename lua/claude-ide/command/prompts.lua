@@ -29,7 +29,7 @@ function M.reference(at, cwd)
   local buf = vim.api.nvim_get_current_buf()
   local name = vim.api.nvim_buf_get_name(buf)
   if vim.bo[buf].buftype ~= "" or name ~= "" and not require("claude-ide.path").is_plain(name) then
-    return nil, "Lines of this buffer cannot be told: it is no file."
+    return nil, "This buffer has no file, so its lines cannot be sent."
   end
   local withheld = require("claude-ide.context.place").withheld(buf)
   if withheld then

@@ -312,8 +312,8 @@ return {
         actions[words[1]]()
         require("claude-ide.statusline").refresh()
       end
-      local state = selection.is_enabled() and "Claude sees the current file and selection."
-        or "Claude does not see the current file and selection."
+      local state = selection.is_enabled() and "Selection on: Claude sees your file and selection."
+        or "Selection off: Claude does not see your file and selection."
       require("claude-ide.ui.notice").info(state)
     end,
   },

@@ -11,7 +11,7 @@ function M.run(words)
     if not web.stop() then
       return nil, "Sessions are not served."
     end
-    require("claude-ide.ui.notice").info("Sessions are not served any more.")
+    require("claude-ide.ui.notice").info("The web page is closed.")
     return true
   end
   if what == "url" then

@@ -60,7 +60,7 @@ end
 function M.disconnect(words)
   local server, name = require("claude-ide.server"), table.concat(words, " ")
   if name == "" and not server.is_running() then
-    return nil, "The server does not run."
+    return nil, "The server is not running."
   elseif name == "" then
     local is_connected = #server.clients() > 0
     server.dismiss()

@@ -75,7 +75,7 @@ end
 function M.close(words)
   local name, terminals = table.concat(words, " "), require("claude-ide.terminal")
   if name == "" then
-    return terminals.close() or nil, "No CLI runs that `:Claude` started."
+    return terminals.close() or nil, "Claude is not running in Neovim's terminal."
   end
   local found = named(name)
   if #found ~= 1 then

@@ -126,7 +126,7 @@ local function line_of(found)
     return problem.option
   end, found)
   local texts = {
-    ("Options that do not work: %s (`:checkhealth claude-ide`)"):format(table.concat(names, ", ")),
+    ("Invalid options: %s (see `:checkhealth claude-ide`)"):format(table.concat(names, ", ")),
     ("%d options do not work: `:checkhealth claude-ide`"):format(#found),
   }
   if #found == 1 then

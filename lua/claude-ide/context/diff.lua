@@ -51,7 +51,7 @@ function M.read(at, _, done)
     local text = unsaved(at.cwd)
     if found.text then
       text = text
-        .. note(found.withheld or 0, "withheld")
+        .. note(found.withheld or 0, "private")
         .. note(found.filtered or 0, "left out: they have a git filter, which is a program")
         .. found.text
     elseif text ~= "" then
@@ -73,7 +73,7 @@ function M.review(at, _, done)
       parts[#parts + 1] = named(change.path, at.cwd, patch.of(change.without, change.current or ""))
     end
   end
-  local text = note(withheld, "withheld") .. table.concat(parts)
+  local text = note(withheld, "private") .. table.concat(parts)
   done(text ~= "" and { text = text } or nil, "there is no change of Claude's to review")
 end
 

@@ -64,7 +64,7 @@ end
 local function of_file(path, done)
   local name = vim.fs.basename(path)
   if require("claude-ide.privacy").withholds(path) then
-    return done(nil, name .. " is withheld (selection.deny)")
+    return done(nil, name .. " is private (selection.deny)")
   end
   vim.uv.fs_stat(
     path,

@@ -187,7 +187,7 @@ local function bound(parts)
     size = size + #(part.text or "")
     if part.text and size > MOST_BYTES then
       size = size - #part.text
-      part.text, part.problem = nil, "it is left out: together it is too long"
+      part.text, part.problem = nil, "omitted, since the total limit is reached"
     end
   end
 end
@@ -212,7 +212,7 @@ function M.expand(text, at, done)
   end
   for i, reference in ipairs(references) do
     if i > MOST_PARTS then
-      local problem = ("it is left out: no more than %d go along"):format(MOST_PARTS)
+      local problem = ("omitted, since a prompt takes at most %d contexts"):format(MOST_PARTS)
       put(i, { name = reference.name, argument = reference.argument, problem = problem })
     else
       M.read(reference, at, function(part)

@@ -148,7 +148,7 @@ end
 ---@param done claude-ide.context.Done
 local function of_disk(path, first, last, done)
   if require("claude-ide.privacy").withholds(path) then
-    return done(nil, vim.fs.basename(path) .. " is withheld (selection.deny)")
+    return done(nil, vim.fs.basename(path) .. " is private (selection.deny)")
   end
   require("claude-ide.proposal.present_text").read(path, function(disk)
     if not disk.bytes then
@@ -174,7 +174,7 @@ end
 function M.read(at, argument, done)
   local name, first, last = (argument or ""):match("^(.+):(%d+)%-?(%d*)$")
   if not name then
-    return done(nil, "it is written `#lines:file:3-9`")
+    return done(nil, "write `#lines:file:3-9`")
   end
   local one = math.max(tonumber(first) --[[@as integer]], 1) --[[@as integer]]
   local other = math.max(tonumber(last) or one, 1) --[[@as integer]]

@@ -38,7 +38,7 @@ function M.withheld(buf)
   if
     require("claude-ide.privacy").verdict(buf) == "private" or require("claude-ide.buffer").is_private(buf)
   then
-    return vim.fs.basename(vim.api.nvim_buf_get_name(buf)) .. " is withheld (selection.deny)"
+    return vim.fs.basename(vim.api.nvim_buf_get_name(buf)) .. " is private (selection.deny)"
   end
 end
 

@@ -35,7 +35,7 @@ function M.read(at, argument, done)
   if not address then
     return done(nil, "there is no address under the cursor: write `#url:https://…`")
   elseif not address:find("^https?://[%w%[]") or #address > MOST_BYTES or address:find("[%c%s]") then
-    return done(nil, "it is no address of the web")
+    return done(nil, "this is not a web address")
   elseif address:find("^https?://[^/?#]*@") then
     return done(nil, "the address has a name or a password in it")
   end

@@ -95,7 +95,7 @@ local function say(message, chat)
   if ok then
     sent(message)
   else
-    failed(message, err or "the chat takes no words")
+    failed(message, err or "the chat does not accept input")
   end
 end
 
@@ -126,7 +126,7 @@ local function type_it(message, route)
   if prompt.submit(buf, message.text, message.command == true) then
     sent(message)
   else
-    failed(message, "Claude's terminal takes no words")
+    failed(message, "Claude's terminal does not accept input")
   end
 end
 
@@ -151,7 +151,7 @@ local function resume(message)
     local terminal = message.terminal
     local is_over = terminal ~= nil and not terminal:is_alive()
     if is_over or vim.uv.now() - message.since > RESUME_MS then
-      failed(message, "Claude could not go on with this session")
+      failed(message, "Claude could not continue this session")
     end
     return
   end
@@ -171,9 +171,9 @@ local function resume(message)
     if not is_waiting(message) then
       return
     elseif not item or item.summary.id ~= message.session then
-      return failed(message, err or "there is no such session any more")
+      return failed(message, err or "this session no longer exists")
     elseif item.live then
-      return failed(message, ("it runs elsewhere (pid %d): write there"):format(item.live.pid))
+      return failed(message, ("it runs in another terminal (pid %d): write there"):format(item.live.pid))
     end
     local cwd = item.summary.cwd
     if cwd and vim.fn.isdirectory(cwd) == 0 then
@@ -185,7 +185,9 @@ local function resume(message)
       return failed(message, why or "the terminal did not open")
     end
     message.resuming, message.terminal = "started", terminal
-    require("claude-ide.ui.notice").info(message.sender .. " wrote to a session: it goes on in the terminal.")
+    require("claude-ide.ui.notice").info(
+      message.sender .. " wrote to a session: it continues in the terminal."
+    )
   end)
 end
 
@@ -264,7 +266,7 @@ function M.interrupt(session)
   elseif
     not require("claude-ide.terminal.prompt").interrupt(route.buf --[[@as integer]])
   then
-    return "Claude's terminal takes no keys"
+    return "Claude's terminal does not accept keys"
   end
   stopped(session)
 end

@@ -49,9 +49,9 @@ function M.of(session)
   local problem = sessions.problem()
   local live = require("claude-ide.sessions.catalogue").running(session)
   if live and not own[live.pid] then
-    return nil, ("it runs elsewhere (pid %d): write there"):format(live.pid)
+    return nil, ("it runs in another terminal (pid %d): write there"):format(live.pid)
   elseif problem then
-    return nil, "whether it runs elsewhere cannot be seen"
+    return nil, "whether it runs in another terminal is not known"
   end
   return chat and { kind = "chat", chat = chat } or { kind = "dead" }
 end

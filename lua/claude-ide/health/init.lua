@@ -59,7 +59,7 @@ local function check_cargo(is_needed)
     return
   end
   local said = version_of(path)
-  vim.health.info(("%s: %s"):format(path, said or "did not say its version"))
+  vim.health.info(("%s: %s"):format(path, said or "did not report its version"))
 end
 
 local function check_library()
@@ -113,7 +113,7 @@ local function check_folders()
   local folders = {
     { vim.fn.stdpath("state"), "drafts of prompts and what ended with Neovim are lost" },
     { vim.fn.stdpath("log"), "there is no log" },
-    { vim.fn.stdpath("cache"), "the list of sessions is read anew at each start" },
+    { vim.fn.stdpath("cache"), "the list of sessions is read again at each start" },
     { require("claude-ide.native").plugin_root() .. "/build", "`:Claude install` fails" },
   }
   for _, folder in ipairs(folders) do
@@ -141,7 +141,7 @@ local function check_cli()
     vim.health.warn(("`%s` was not found"):format(program), {
       "Install it: npm install -g @anthropic-ai/claude-code",
       "Or say where it is: terminal.command",
-      "A CLI on another PATH can still connect by itself.",
+      "A CLI on another PATH can still connect.",
     })
     return
   end
@@ -156,7 +156,7 @@ local function check_cli()
       vim.health.ok(("%s: %s"):format(path, said))
     end
   else
-    vim.health.warn(path .. " did not say its version", "Run `" .. program .. " --version` in a terminal.")
+    vim.health.warn(path .. " did not report its version", "Run `" .. program .. " --version` in a terminal.")
   end
   vim.health.info(
     ("`:Claude` shows it with the provider %s"):format(
@@ -187,7 +187,7 @@ local function check_clients()
   vim.health.start("Connected CLIs")
   local clients = require("claude-ide.server").clients()
   if #clients == 0 then
-    vim.health.info("None. `:Claude` starts one; in a CLI that runs elsewhere type /ide.")
+    vim.health.info("None. `:Claude` starts one; in a CLI in another terminal type /ide.")
   end
   local path = require("claude-ide.path")
   local folders = require("claude-ide.workspace").folders()
@@ -232,8 +232,8 @@ local function check_hooks()
     local folder = require("claude-ide.workspace").folders()[1]
     local is_written = require("claude-ide.terminal.hooks").are_written(folder)
     vim.health.info(
-      is_written and "So are those of a claude in another terminal: `:Claude hooks remove` ends it"
-        or "Those of a claude in another terminal are not: `:Claude hooks` tells how"
+      is_written and "So are requests of a claude in another terminal (`:Claude hooks remove` reverts that)"
+        or "Requests of a claude in another terminal are not: run `:Claude hooks write` in the project"
     )
   end
 end

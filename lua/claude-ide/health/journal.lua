@@ -11,7 +11,7 @@ local function check_watch()
   end
   local counts = require("claude-ide.watch.files").counts()
   vim.health.ok(
-    ("Buffers follow the disk: %s by the system's events, %s by looking once a second"):format(
+    ("Buffers are reloaded on change: %s by file events, %s by polling once a second"):format(
       counted(counts.watched, "folder"),
       counted(counts.polled, "file")
     )
@@ -55,7 +55,7 @@ local function check_kept()
   local counts, review = require("claude-ide.journal.store").stored(), require("claude-ide.journal").counts()
   local spilled = counts.total - counts.memory
   vim.health.info(
-    ("To undo with: %s, %s in memory, %s in %s"):format(
+    ("Stored for undo: %s, %s in memory, %s in %s"):format(
       counted(counts.count, "text of a file", "texts of files"),
       require("claude-ide.sessions.phrases").size(counts.memory),
       require("claude-ide.sessions.phrases").size(spilled),
@@ -68,7 +68,7 @@ local function check_kept()
 end
 
 function M.check()
-  vim.health.start("Changes without a question")
+  vim.health.start("Changes made without asking")
   check_watch()
   check_checkpoints()
   check_kept()

@@ -29,7 +29,7 @@ local function check_address()
       ("The server is not started in this Neovim: %s. `:ClaudeConnect` starts it."):format(reason)
     )
   else
-    vim.health.warn("The server does not run", "`:ClaudeConnect` starts it, or says why it cannot.")
+    vim.health.warn("The server is not running", "`:ClaudeConnect` starts it, or says why it cannot.")
   end
   if not is_loopback(host) then
     vim.health.warn(("server.host is %s: other machines can try to connect"):format(host), {
@@ -40,7 +40,7 @@ local function check_address()
   local status = info and require("claude-ide.native").status()
   if status and not status.knows_processes then
     vim.health.info(
-      "This system does not tell which process connects: whatever runs as you and has read a token is let in."
+      "On this system a token is not bound to a process: any program of yours that reads it can connect."
     )
   end
   local workspace = require("claude-ide.workspace").announcement()
@@ -76,7 +76,7 @@ local function check_own_lock(path)
   if not mode then
     vim.health.error(
       path .. " is gone: no CLI can find this Neovim",
-      "It is written again when somebody deletes it; this time that failed. `:Claude log` tells why."
+      "It could not be restored: see `:Claude log`."
     )
   elseif mode ~= OWNER_ONLY_FILE then
     vim.health.error(

@@ -89,7 +89,7 @@ local function check_records(folder)
       { "Their version may be newer than this plugin. What they do is not shown; everything else works." }
     )
   else
-    vim.health.ok("What running sessions do can be seen: " .. require("claude-ide.counted")(#live, "session"))
+    vim.health.ok("Running sessions report their state: " .. require("claude-ide.counted")(#live, "session"))
   end
   vim.iter(live):each(check_session)
   for _, client in ipairs(require("claude-ide.server").clients()) do
@@ -118,7 +118,7 @@ local function check_watching()
     return mode ~= nil
   end, 10)
   if mode == "events" then
-    vim.health.ok("The system tells of changes at once")
+    vim.health.ok("File changes are reported by the operating system")
   elseif mode == "polling" then
     vim.health.info(
       "The system does not tell of all changes (a network file system, too few watches, or processes it does not follow): "

@@ -52,7 +52,7 @@ local function go_on(ask)
       })
     end
     if not ok then
-      require("claude-ide.ui.notice").error(err or "The chat did not begin.")
+      require("claude-ide.ui.notice").error(err or "The chat could not be started.")
     end
   end)
 end
@@ -62,7 +62,7 @@ local function continue(ask)
   if ask.chat.state == "working" or ask.chat.state == "starting" then
     return require("claude-ide.ui.notice").info("Claude is still answering.")
   elseif not ask.chat.has_spoken then
-    return require("claude-ide.ui.notice").info("There is no session to go on with.")
+    return require("claude-ide.ui.notice").info("There is no session to continue.")
   end
   local has_ended = ask.chat.state == "ended"
   ask.then_chat = has_ended == false -- later: two processes must not write to one session
@@ -93,7 +93,7 @@ end
 
 local function hint(win)
   local keys, pieces = require("claude-ide.config").get().ask.keymaps, {}
-  for _, one in ipairs({ { keys.close, "close" }, { keys.chat, "go on as a chat" } }) do
+  for _, one in ipairs({ { keys.close, "close" }, { keys.chat, "continue as a chat" } }) do
     local lhs = require("claude-ide.ui.key_list").keys(one[1])[1]
     pieces[#pieces + 1] = lhs and ("%s %s"):format(lhs, one[2]) or nil
   end

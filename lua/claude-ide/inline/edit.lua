@@ -155,7 +155,7 @@ function propose(edit, lines)
   local now = require("claude-ide.proposal.present_text").of_base(buf)
   if vim.deep_equal(now.lines, lines) then
     finish(edit)
-    return notice().info(("Claude would change nothing in %s."):format(name_of(edit)))
+    return notice().info(("Claude proposes no change to %s."):format(name_of(edit)))
   end
   edit.base = now.lines
   edit.eol = now.format.eol == "\n" and "\n" or nil
@@ -364,12 +364,12 @@ function M.cancel()
   end
   local ended = #here > 0 and here or #of_buffer > 0 and of_buffer or edits
   if #ended == 0 then
-    return nil, "Claude edits nothing now."
+    return nil, "No edit is running."
   end
   for _, edit in ipairs(vim.list_extend({}, ended)) do
     cancel(edit, "you have taken it back")
   end
-  notice().info(#ended == 1 and "The edit is taken back." or ("%d edits are taken back."):format(#ended))
+  notice().info(#ended == 1 and "The edit was canceled." or ("%d edits were canceled."):format(#ended))
   return true
 end
 

@@ -53,7 +53,11 @@ function M.start(opts)
   local on = {
     asks = function(event)
       transport.send(run.number, {
-        deny = { request = event.request, message = "Nobody can be asked here.", interrupt = false },
+        deny = {
+          request = event.request,
+          message = "This request cannot be shown to the user.",
+          interrupt = false,
+        },
       })
     end,
     turn = function(event)

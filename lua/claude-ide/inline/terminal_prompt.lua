@@ -19,7 +19,7 @@ function M.problem(terminal)
   else
     is_idle = require("claude-ide.terminal.prompt").is_shown(buf)
   end
-  return not is_idle and "Claude is not at its prompt: it works, or asks you something." or nil
+  return not is_idle and "Claude is not at its prompt: it works or waits for an answer." or nil
 end
 
 ---@param text string
@@ -54,7 +54,7 @@ function M.put(text, at)
     local buf = terminal and terminal:bufnr()
     local is_put = all and buf and not problem and require("claude-ide.terminal.prompt").paste(buf, all)
     if not is_put then
-      local why = (problem or "The terminal takes no words"):gsub("%.$", "")
+      local why = (problem or "The terminal does not accept input"):gsub("%.$", "")
       return require("claude-ide.ui.kept_words").give_back(text, why)
     end
     if terminal and require("claude-ide.ui.file_window").may_focus() then

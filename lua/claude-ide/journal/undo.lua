@@ -113,7 +113,7 @@ local function undo_view(view, only)
   elseif stays then
     return nil, stays .. ", so it stays.", 0
   elseif view.kind == "behind" then
-    return nil, "You have unsaved changes of an older text: `:Claude resolve` decides first.", 0
+    return nil, "You have unsaved changes of an older text: resolve that first (`:Claude resolve`).", 0
   elseif undo.hunks == 0 then
     return nil,
       undo.left > 0 and "You have changed the same lines since, so they stay." or "Nothing is left to undo.",

@@ -65,7 +65,7 @@ end
 function M.pages(task, list)
   local offset = offset_of(list.cursor)
   if not offset or offset > list.count then
-    task:fail("this cursor is of no answer; leave it out to begin anew", "invalid_params")
+    task:fail("this cursor is of no answer; leave it out to start again", "invalid_params")
   end
   ---@cast offset integer
   if list.count == 0 and list.none then

@@ -3,7 +3,7 @@
 -- Without a UI nothing is asked. No step discards unsaved text.
 local M = {}
 
-local STAY, KEEP, END = "Stay in Neovim", "Quit, and let %s go on in the background", "Quit, and end %s"
+local STAY, KEEP, END = "Stay in Neovim", "Quit, and continue %s in the background", "Quit, and end %s"
 
 local LOOK_MS = 5
 ---Cells of a name.
@@ -183,7 +183,7 @@ local function hand_over(ours, done)
     if vim.v.exiting ~= vim.NIL then
       return -- the user has quit with `:qa!` meanwhile
     elseif err then
-      local words = ("%s did not go on in the background: %s"):format(name, err)
+      local words = ("%s does not continue in the background: %s"):format(name, err)
       require("claude-ide.ui.notice").error(words)
       if args then
         require("claude-ide.terminal").new(args, { cwd = live.cwd, name = leaving.name })

@@ -39,7 +39,7 @@ local function caution(entry)
   end
   local privacy = require("claude-ide.privacy")
   if (buf and privacy.verdict(buf) == "private") or privacy.denied_by(entry.path) then
-    return short(entry.path) .. " is withheld otherwise; this mention lets Claude read it."
+    return short(entry.path) .. " is private; this mention lets Claude read it."
   end
 end
 
@@ -67,7 +67,7 @@ local function say(what)
   local said = vim.tbl_map(function(text)
     return (text:gsub("%.?$", "."))
   end, what)
-  local count = ("%d of these are withheld otherwise or have unsaved changes."):format(#warnings)
+  local count = ("%d of these are private or have unsaved changes."):format(#warnings)
   notice.warn(require("claude-ide.ui.one_line").fitting({
     table.concat(vim.list_extend(said, warnings), " "),
     #warnings == 1 and warnings[1] or count,
@@ -88,12 +88,9 @@ local say_soon = require("claude-ide.soon")(function()
   end
   local awaited = queue.awaited()
   if awaited then
-    local count = queue.count()
-    local will = count == 1 and "It goes" or "They go"
-    what[#what + 1] = ("Waiting for %s: %s. %s out when a CLI connects."):format(
+    what[#what + 1] = ("Queued for %s: %s. Sent when a CLI connects."):format(
       awaited,
-      mentions(count),
-      will
+      mentions(queue.count())
     )
   end
   say(what)
@@ -184,7 +181,7 @@ end
 local function entry_of_buffer(buf, first, last)
   local name = vim.api.nvim_buf_get_name(buf)
   if name == "" then
-    return nil, "This buffer has no file that Claude could read. Write it to one first."
+    return nil, "This buffer has no file. Save it first."
   elseif
     not require("claude-ide.path").is_plain(name)
     or vim.bo[buf].buftype == "terminal"

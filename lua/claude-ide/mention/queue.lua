@@ -214,8 +214,7 @@ function M.push(entries)
   local batch = { chosen = {}, terminal = require("claude-ide.terminal").of_tab() } ---@type claude-ide.mention.Batch
   local must_wait = #waiting > 0 or #ready() == 0
   if must_wait and #waiting + #entries > most then
-    return nil,
-      ("%d mentions already wait for Claude, which is the most (`mention.max_pending`)."):format(#waiting)
+    return nil, ("Not queued: %d mentions are waiting already (`mention.max_pending`)."):format(#waiting)
   end
   for _, entry in ipairs(entries) do
     waiting[#waiting + 1] = { entry = entry, batch = batch }

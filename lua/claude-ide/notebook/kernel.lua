@@ -346,7 +346,7 @@ function Kernel:cancel(run)
       return other ~= run
     end, self.queue)
   elseif run.phase == "asking" and run.request then
-    require("claude-ide.requests").cancel(run.request, "Claude has taken it back")
+    require("claude-ide.requests").cancel(run.request, "Claude withdrew it")
     self.current = nil
     self:pump()
   elseif run.phase == "running" then

@@ -21,7 +21,7 @@ local M = {}
 ---@field request? claude-ide.Request
 
 M.DIED = "The kernel ended while this ran. All variables are gone; the next call starts a new kernel."
-M.STUBBORN = "The kernel is still busy with code that ignores the interrupt. restart: true begins anew."
+M.STUBBORN = "The kernel is still busy with code that ignores the interrupt. restart: true starts it again."
 
 ---@param run claude-ide.notebook.Run
 ---@param answer? claude-ide.notebook.Answer
@@ -45,7 +45,7 @@ local function remark(event)
   elseif status == "interrupted" then
     return ("The user interrupted it after %s."):format(seconds)
   elseif status == "stubborn" then
-    return ("It was interrupted after %s and goes on all the same. Wait, or begin anew with restart: true."):format(
+    return ("It was interrupted after %s and is still running. Wait, or start it again with restart: true."):format(
       seconds
     )
   elseif status == "died" then

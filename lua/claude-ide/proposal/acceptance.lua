@@ -217,10 +217,10 @@ function M.apply_plan(diff, words, applied)
     if not require("claude-ide.requests").settle(diff, answer) then
       -- The requester has cancelled: only the user can be told.
       require("claude-ide.ui.notice").warn({
-        ("`:Claude undo` undoes that: %s, written as you accepted it before it was taken back."):format(
+        ("`:Claude undo` undoes that: %s, written as you accepted it, before it was withdrawn."):format(
           require("claude-ide.proposal.state").name_of(diff)
         ),
-        "Written as you accepted it, before it was taken back.",
+        "Written as you accepted it, before it was withdrawn.",
       })
       M.give_back(diff, words)
     end
@@ -304,7 +304,7 @@ function M.accept_plan(diff, applied)
     M.apply_plan(diff, nil, applied)
     return true
   end
-  local prompt = ("Why not the %s you dropped? (<CR> says nothing, <Esc> goes back) "):format(
+  local prompt = ("Reason for dropping the %s (<CR>: none, <Esc>: cancel): "):format(
     dropped == 1 and "change" or dropped .. " changes"
   )
   vim.ui.input({ prompt = prompt }, function(words)

@@ -70,10 +70,10 @@ local function find(id)
     local named = M.pending(function(diff)
       return diff.id == id
     end)[1]
-    return named, not named and ("There is no diff %d that waits."):format(id) or nil
+    return named, not named and ("Diff %d is not open."):format(id) or nil
   end
   local diff = M.pending(is_here)[1] or M.pending()[1]
-  return diff, not diff and "No diff waits for a decision." or nil
+  return diff, not diff and "No open diffs." or nil
 end
 
 ---The proposal to decide. One without an id that the user has not seen is shown instead.
@@ -87,7 +87,7 @@ local function find_to_decide(id)
   end
   local ok, why = M.focus(diff.id)
   local called = diff.plan and diff.tab_name or vim.fs.basename(diff.files[1].path)
-  return nil, not ok and why or ("Look at %s first, then decide."):format(called)
+  return nil, not ok and why or ("Look at %s first, then accept or reject."):format(called)
 end
 
 ---Accepts a proposal with the user's changes.
@@ -180,7 +180,7 @@ end
 function M.step(direction)
   local waiting = M.pending()
   if #waiting == 0 then
-    return nil, "No diff waits for a decision."
+    return nil, "No open diffs."
   end
   local at = direction == 1 and 0 or 1
   for i, diff in ipairs(waiting) do

@@ -56,12 +56,12 @@ end
 local function question(diff)
   local why = not diff.plan and diff.requester.cannot_hear() -- of a plan the reason is part of the answer
   if not why then
-    return "Why not? "
+    return "Reason: "
   end
   local place = require("claude-ide.ui.kept_words").place()
   return require("claude-ide.ui.one_line").fitting({
-    ("Why not? (%s: your words will be in %s) "):format(why, place),
-    ("Why not? (goes to %s) "):format(place),
+    ("Reason (%s: it will be in %s): "):format(why, place),
+    ("Reason (goes to %s): "):format(place),
   })
 end
 
@@ -276,8 +276,7 @@ function M.accept(diff, failed)
   local entry, file = require("claude-ide.proposal.state").entry(diff.id), diff.files[1]
   local buf, bytes = require("claude-ide.proposal.rescued").typed(file)
   if bytes and not file.base and require("claude-ide.position").valid(bytes) ~= bytes then
-    return nil,
-      "The proposal has bytes that are not UTF-8, which Claude cannot take. Mend them and accept again."
+    return nil, "Fix the proposal and accept again: it is not valid UTF-8."
   end
   local acceptance, name = require("claude-ide.proposal.acceptance"), vim.fs.basename(file.path)
   local contents, afterwards = acceptance.to_write(file, bytes)
@@ -288,7 +287,7 @@ function M.accept(diff, failed)
     return nil, ("Look at it again, then accept: %s has changed meanwhile."):format(name)
   elseif entry and not entry.overwrites and acceptance.is_made_by_others(file, contents) then
     entry.overwrites = true
-    return nil, ("Accept again to overwrite %s: another program has created it meanwhile."):format(name)
+    return nil, ("Accept again to overwrite %s: another program has created it."):format(name)
   end
   local in_the_file = bytes and afterwards and contents -- without the unsaved changes
   local function is_nothing_left(text)

@@ -51,17 +51,17 @@ local function cannot_accept(diff)
     return "it is being written"
   elseif diff.plan then
     local is_as_proposed = require("claude-ide.proposal.acceptance").is_as_proposed(diff)
-    return not is_as_proposed and "it was changed in Neovim: decide there" or nil
+    return not is_as_proposed and "it was changed in Neovim: answer there" or nil
   end
   local file = diff.files[1]
   if not file.text then
     return "Neovim is still reading the file: try again in a moment"
   elseif require("claude-ide.proposal.rescued").typed(file) then
-    return "it was changed in Neovim: decide there"
+    return "it was changed in Neovim: answer there"
   elseif file.text.now.against == "buffer" then
-    return "the file has changes in Neovim that are not saved: decide there"
+    return "the file has unsaved changes in Neovim: answer there"
   elseif require("claude-ide.diffview.patch_text").on_disk(file.path) ~= bases[diff.id] then
-    return "the file has changed since: decide in Neovim"
+    return "the file has changed since: answer in Neovim"
   end
 end
 

@@ -173,14 +173,14 @@ local function note_unasked(buf, diff, path)
     vim.schedule(function()
       local file = vim.fs.basename(path)
       notice.warn(require("claude-ide.ui.one_line").fitting({
-        ("You have typed into the proposal for %s: decide on it, then quit."):format(file),
-        "You have typed into a proposal: decide, then quit.",
+        ("You have edited the proposal for %s: accept or reject it, then quit."):format(file),
+        "Accept or reject the proposal that you have edited, then quit.",
       }))
     end)
   elseif automatic and not told_of_autosave then
     told_of_autosave = true
     vim.schedule(function()
-      notice.info("Something saved the proposal by itself. That does not accept it.")
+      notice.info("A plugin saved the proposal. That does not accept it.")
     end)
   end
 end
@@ -194,14 +194,14 @@ local function on_write(entry, file, event)
   if require("claude-ide.ui.user_write").copied(event, "the proposal still waits") then
     return
   elseif event.event ~= "BufWriteCmd" then
-    notice.info("`:w` accepts all of a proposal: a part of it is not written, and nothing is decided.")
+    notice.info("`:w` accepts a whole proposal; writing a part of it does nothing.")
   elseif not of_user(buf) then
     note_unasked(buf, entry.diff, file.path)
   elseif not require("claude-ide.config").get().diff.accept_on_write then
-    notice.info("`:Claude accept` accepts. Writing does not accept here.")
+    notice.info("Use `:Claude accept`: `:w` does not accept (`diff.accept_on_write`).")
   elseif not guarded.proposal_accepts_key(sight) then
     if guarded.is_typed_ahead(sight) then
-      notice.info("`:w` again accepts: this proposal has only just come.")
+      notice.info("`:w` again accepts: the diff has only just opened.")
     end
   else
     require("claude-ide.proposal.state").presenter.accept_or_say(entry.diff)

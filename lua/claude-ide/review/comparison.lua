@@ -59,7 +59,7 @@ local function note(view, entry)
   local hunks, buf = require("claude-ide.review.hunks"), view.bufs.proposal
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   for _, hunk in ipairs(entry.change and hunks.left(entry.change) or {}) do
-    local said = hunk.state == "conflict" and { "! you changed this too, so it stays", "ClaudeDiffWarning" }
+    local said = hunk.state == "conflict" and { "! you edited this too; not undone", "ClaudeDiffWarning" }
       or hunk.reviewed and { "✓ reviewed", "ClaudeReviewDone" }
     if said then
       local row = math.min(hunks.place(hunk, "file"), vim.api.nvim_buf_line_count(buf)) - 1

@@ -185,7 +185,7 @@ local function listen(of)
 end
 
 local NOTHING = {
-  unreviewed = "Claude has changed no file since you last looked.",
+  unreviewed = "Claude has not changed any files since your last review.",
   turn = "Claude's last turn changed no file.",
   session = "this session changed no file.",
   all = "Claude has changed no file.",

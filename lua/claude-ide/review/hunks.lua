@@ -80,7 +80,7 @@ function M.jump(change, step, side, wrap)
   end
   if not best then
     return nil,
-      edge and "No further change of Claude's here." or "No change of Claude's here waits for a review."
+      edge and "No more changes by Claude in this file." or "No changes by Claude to review in this file."
   end
   M.go(best)
   return true

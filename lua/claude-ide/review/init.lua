@@ -187,7 +187,7 @@ local function decide_hunk(action, path, lnum)
     return nil,
       "Claude changed nothing here" .. (scope == "unreviewed" and " that waits for a review." or ".")
   elseif action == "undo" and hunk.state == "conflict" then
-    return nil, "You have changed the same lines since, so they stay. Edit them, or keep them as they are."
+    return nil, "You have edited these lines since, so they stay. Edit or keep them."
   end
   return decide(action, wanted, hunk, scope)
 end

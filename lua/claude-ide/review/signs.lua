@@ -132,7 +132,7 @@ function M.jump(step)
   end
   local there = changes[(at - 1 + step) % math.max(#changes, 1) + 1]
   if not there or (here and there.path == here.path) then
-    return nil, here and "No further change of Claude's." or "No change of Claude's waits for a review."
+    return nil, here and "No more changes by Claude." or "No changes by Claude to review."
   elseif there.kind == "deleted" then
     return nil, require("claude-ide.path").short(there.path) .. " was deleted. `:Claude review` shows it."
   end

@@ -36,15 +36,15 @@ local function describe(item)
   if item.stays and item.action == "leave" then
     return "!", "ClaudeDiffWarning", "stays: " .. item.stays
   elseif item.behind then
-    return "!", "ClaudeDiffWarning", "stays: `:Claude resolve` decides on your unsaved changes first"
+    return "!", "ClaudeDiffWarning", "stays: resolve your unsaved changes first (`:Claude resolve`)"
   elseif item.action == "leave" then
     return "!", "ClaudeDiffWarning", "stays: you have changed the same lines since"
   elseif item.action == "remove" then
-    return "−", "ClaudeDiffRemoved", "will be deleted: Claude made it"
+    return "−", "ClaudeDiffRemoved", "will be deleted (created by Claude)"
   elseif item.action == "recreate" then
     return "+", "ClaudeDiffAdded", "will be there again" .. left
   end
-  return "~", "Changed", counted(item.hunks, "change") .. " taken back" .. left .. unsaved
+  return "~", "Changed", counted(item.hunks, "change") .. " will be undone" .. left .. unsaved
 end
 
 ---@param id integer
@@ -223,7 +223,7 @@ local function report(results, others, stopped)
   for _, path in ipairs(others) do
     stays(name_of_file(path), "no copy was made")
   end
-  local said = ("Took back Claude's changes in %s"):format(counted(vim.tbl_count(files), "file"))
+  local said = ("Undid Claude's changes in %s"):format(counted(vim.tbl_count(files), "file"))
   if stopped then
     said = said .. ", then stopped: the others stay"
   end
@@ -231,7 +231,7 @@ local function report(results, others, stopped)
   if #names == 0 then
     return notice[stopped and "warn" or "info"](said .. ".")
   end
-  local some = ("%s taken back. Stays: %%s: `:Claude log`."):format(counted(vim.tbl_count(files), "file"))
+  local some = ("%s undone. Stays: %%s: `:Claude log`."):format(counted(vim.tbl_count(files), "file"))
   notice.warn({
     ("%s. Stays: %s."):format(said, table.concat(reasons, "; ")),
     some:format(listed(names, vim.v.echospace - #some)),
@@ -244,8 +244,8 @@ local undoing ---@type claude-ide.journal.Undoing?
 ---Interval of progress notices.
 local SAY_EVERY_MS = 400
 
-local LOOKING = "Looking what commands changed; then this asks what to take back."
-local READY = "An undo asks what to take back"
+local LOOKING = "Looking for changes by shell commands; then you choose what to undo."
+local READY = "An undo asks what to undo"
 
 ---Undoes a turn. A large one reports its progress, and `<C-c>` stops it.
 ---@param id integer
@@ -273,7 +273,7 @@ local function take_back(id, others)
     vim.schedule_wrap(function()
       if not finished and vim.api.nvim_get_mode().mode == "n" then
         require("claude-ide.ui.notice").as_neovim(
-          ("Taking back: %d of %d files. <C-c> stops."):format(going.tried, going.total)
+          ("Undoing %d of %d files. <C-c> stops."):format(going.tried, going.total)
         )
       end
     end)
@@ -329,7 +329,7 @@ local is_waiting = false
 function M.ask(id, review_it)
   local notice = require("claude-ide.ui.notice")
   if undoing or is_waiting then
-    notice.info(undoing and "An undo goes on still: <C-c> stops it." or LOOKING)
+    notice.info(undoing and "An undo is still running: <C-c> stops it." or LOOKING)
     return true
   end
   is_waiting = true

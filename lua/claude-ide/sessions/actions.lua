@@ -88,10 +88,13 @@ function RUN.resume(item)
   if live.job then
     return require("claude-ide.sessions.background").open(live)
   end
-  local fork, anyway = "Fork it: go on in a copy", "Resume it here too"
+  local fork, anyway = "Fork it: continue in a copy", "Resume it here too"
   local words = require("claude-ide.sessions.phrases")
   require("claude-ide.ui.choose").select({ fork, anyway }, {
-    prompt = ("It runs elsewhere (pid %d, %s)"):format(live.pid, words.activity(live.state)),
+    prompt = ("This session runs in another terminal (pid %d, %s)"):format(
+      live.pid,
+      words.activity(live.state)
+    ),
   }, function(choice)
     if choice == fork then
       RUN.fork(item)
@@ -114,9 +117,9 @@ function RUN.stop(item)
   elseif other then
     other.release(function() end)
   elseif live then
-    notice.error(("It runs elsewhere (pid %d)."):format(live.pid))
+    notice.error(("This session runs in another terminal (pid %d)."):format(live.pid))
   else
-    notice.info("It does not run.")
+    notice.info("This session is not running.")
   end
 end
 
@@ -142,7 +145,7 @@ end
 local LABELS = {
   read = "Read it",
   resume = "Resume it in the terminal",
-  fork = "Fork it: go on in a copy",
+  fork = "Fork it: continue in a copy",
   copy = "Copy its id",
   export = "Export it as Markdown",
   rename = "Rename it",
@@ -187,7 +190,7 @@ function M.run_by_id(name, id, text)
     if item then
       M.run_in_time(request, name, item, text)
     else
-      require("claude-ide.ui.notice").error(err or ("There is no session %s."):format(id))
+      require("claude-ide.ui.notice").error(err or ("No session matches %s."):format(id))
     end
   end)
 end

@@ -84,7 +84,7 @@ local function go_to(waiting)
   end
   local ok, err = require("claude-ide.requests").focus(waiting --[[@as claude-ide.Request]])
   if not ok then
-    require("claude-ide.ui.notice").warn(err or "It was answered.")
+    require("claude-ide.ui.notice").warn(err or "This request was answered.")
   end
 end
 
@@ -96,7 +96,8 @@ function M.answer(waiting)
   if #waiting == 0 then
     local elsewhere = in_terminals(false)[1]
     return nil,
-      elsewhere and label_of_terminal(elsewhere) .. ", outside of this Neovim." or "Nothing waits for you."
+      elsewhere and label_of_terminal(elsewhere) .. ", outside of this Neovim."
+        or "Claude is not waiting for you."
   elseif #waiting == 1 then
     go_to(waiting[1])
     return true

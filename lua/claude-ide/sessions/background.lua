@@ -267,7 +267,7 @@ end
 
 ---@param pid integer
 local function say_taken(pid)
-  require("claude-ide.ui.notice").warn(("This session goes on elsewhere by now (pid %d)."):format(pid))
+  require("claude-ide.ui.notice").warn(("This session now runs in another terminal (pid %d)."):format(pid))
 end
 
 ---Shows a session in a terminal: attached while it works, since in the background it goes on without an editor; else resumed here, with

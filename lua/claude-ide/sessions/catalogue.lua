@@ -166,7 +166,7 @@ function M.find(id, done)
     if exact or #matches == 1 then
       done(exact or matches[1])
     elseif #matches == 0 then
-      done(nil, ("There is no session %s."):format(id))
+      done(nil, ("No session matches %s."):format(id))
     else
       done(nil, ("%d sessions begin with %s."):format(#matches, id))
     end

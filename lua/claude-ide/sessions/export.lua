@@ -75,7 +75,7 @@ local function show(export)
     vim.bo[buf].filetype = "markdown"
   end
   local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ":t")
-  local where = win and focused and "`:w` writes it." or "It is among your buffers, `:w` writes it."
+  local where = win and focused and "`:w` writes it." or "It is in the buffer list; `:w` saves it."
   require("claude-ide.ui.notice").info(require("claude-ide.ui.one_line").fitting({
     ("Exported as %s. %s"):format(name, where),
     "Exported. " .. where,

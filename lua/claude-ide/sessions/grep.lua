@@ -199,9 +199,9 @@ local function finish(search)
   if search.failed then
     notice.error(("`%s`: %s"):format(search.pattern, search.failed))
   elseif search.hits == 0 then
-    notice.info(("No session has %s."):format(search.pattern))
+    notice.info(("No match for %s."):format(search.pattern))
   elseif search.incomplete then
-    notice.info(("The first %d matches; the pattern has more."):format(search.hits))
+    notice.info(("Showing the first %d matches."):format(search.hits))
   end
 end
 

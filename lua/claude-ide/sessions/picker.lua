@@ -351,7 +351,7 @@ local function show_or_say(items, err, chosen, lines)
   elseif #items == 0 and chosen.words and #chosen.words > 0 then
     local text = table.concat(chosen.words, " ")
     notice.info(
-      chosen.all and ("No session has these words: %s."):format(text)
+      chosen.all and ("No session matches: %s."):format(text)
         or ("No session of this project has these words: %s. `:Claude sessions all %s` looks in all."):format(
           text,
           text
@@ -429,7 +429,7 @@ function M.open_terminals()
     folders[one.cwd] = true
   end
   if not next(folders) then
-    return require("claude-ide.ui.notice").info("No CLI runs that `:Claude` started.")
+    return require("claude-ide.ui.notice").info("Claude is not running in Neovim's terminal.")
   end
   local options = { terminals = true, folders = vim.tbl_keys(folders) }
   require("claude-ide.sessions.catalogue").load(options, function(found)
@@ -481,7 +481,7 @@ function M.run_by_name(name, words)
       if #meant == 1 then
         actions.run_in_time(request, name, meant[1])
       elseif #meant == 0 then
-        require("claude-ide.ui.notice").error(err or ("There is no session %s."):format(text))
+        require("claude-ide.ui.notice").error(err or ("No session matches %s."):format(text))
       else
         M.open({ action = name, words = words }, request)
       end

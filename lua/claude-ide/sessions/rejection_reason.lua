@@ -59,7 +59,7 @@ local function deliver(reason)
   elseif prompt.has_draft(buf) then
     give_back(reason.text, "You have begun to type at Claude's prompt")
   elseif not prompt.submit(buf, reason.text) then
-    give_back(reason.text, "Claude's terminal takes no words")
+    give_back(reason.text, "Claude's terminal does not accept input")
   elseif not reason.terminal:is_visible() then
     require("claude-ide.ui.notice").info("Claude was told why.")
   end
@@ -90,7 +90,7 @@ local function target_of(client)
   elseif terminals.bufnr() and not live and require("claude-ide.sessions").problem() then
     return nil, "What Claude is doing cannot be seen"
   end
-  return nil, "That Claude runs in another terminal"
+  return nil, "Claude runs in another terminal"
 end
 
 ---Why a text cannot be sent to a client now.
@@ -146,7 +146,7 @@ end
 function M.prompt_submitted(client)
   for _, reason in pairs(vim.tbl_extend("force", {}, waiting)) do
     if reason.client == client then
-      give_up(reason, "You were faster: Claude has a prompt of yours")
+      give_up(reason, "You have already sent another prompt")
     end
   end
 end

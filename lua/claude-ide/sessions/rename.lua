@@ -64,7 +64,7 @@ local function write(file, line, beside, is_running)
   local function append()
     local stat, why = uv.fs_fstat(fd)
     if not stat or stat.type ~= "file" then
-      return why or "it is no file"
+      return why or "it is not a file"
     end
     local last = stat.size > 0 and uv.fs_read(fd, 1, stat.size - 1) or "\n"
     if last ~= "\n" and is_running then
@@ -125,7 +125,7 @@ local function take(item, text)
     end
     require("claude-ide.bus").emit("session_renamed", item.summary.id)
     notice.info(
-      ("“%s” is “%s” now"):format(words.fit(words.title(item.summary), 30), words.fit(title, 30))
+      ("Renamed “%s” to “%s”"):format(words.fit(words.title(item.summary), 30), words.fit(title, 30))
     )
   end)
 end

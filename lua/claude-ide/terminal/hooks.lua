@@ -192,7 +192,7 @@ local function merged(settings, cwd, asks_here)
   all.hooks = all.hooks or {}
   for event, added in pairs(ours(asks_here, cwd)) do
     local present = all.hooks[event] or {}
-    assert(vim.islist(present), "its hooks are no list")
+    assert(vim.islist(present), "its hooks are not a list")
     all.hooks[event] = vim.list_extend(present, added)
   end
   return vim.json.encode(all)

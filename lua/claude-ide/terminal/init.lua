@@ -391,9 +391,9 @@ end
 ---@param args string[]
 ---@param options claude-ide.terminal.OpenOptions
 local function replace(session, args, options)
-  local doing = options.purpose or ("start anew with %s"):format(table.concat(args, " "))
+  local doing = options.purpose or ("restart with %s"):format(table.concat(args, " "))
   local keep, again = "Keep it", "End it and " .. doing
-  local beside = ("Keep it and %s in another terminal"):format((doing:gsub("^start anew", "start")))
+  local beside = ("Keep it and %s in another terminal"):format((doing:gsub("^restart", "start")))
   require("claude-ide.ui.choose").select(
     { keep, again, beside },
     { prompt = running_words(session) },

@@ -83,7 +83,7 @@ function Session:finish(code, closing)
     self:back()
   elseif not closing and code ~= 0 and not self:is_visible() then
     require("claude-ide.ui.notice").warn(
-      ("Claude ended (%d). `:Claude --continue` goes on where it was."):format(code)
+      ("Claude exited (code %d). `:Claude --continue` resumes the session."):format(code)
     )
   end
   self.alive = false

@@ -201,7 +201,7 @@ local function decide(task, edit)
     local asked = { answered = resume } ---@type claude-ide.tools.Asked
     local diff = require("claude-ide.proposal").propose(requester_of(task.call.client), asked, edit)
     return function()
-      require("claude-ide.requests").cancel(diff, "Claude has taken it back")
+      require("claude-ide.requests").cancel(diff, "Claude withdrew it")
     end
   end)
 end

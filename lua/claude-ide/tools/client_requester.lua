@@ -298,7 +298,7 @@ local function cancel(call)
     return request.requester.client == call.client and request.handle.call == call.id
   end)[1]
   if dropped then
-    requests.cancel(dropped, "Claude has taken it back")
+    requests.cancel(dropped, "Claude withdrew it")
   end
 end
 

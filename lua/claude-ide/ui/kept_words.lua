@@ -50,7 +50,7 @@ end
 ---@param text string
 ---@param why string a sentence without its full stop
 function M.give_back(text, why)
-  keep_and_say(text, why .. ". Your words are in ", "Not told: your words are in ")
+  keep_and_say(text, why .. ". Your text is in ", "Not sent: your text is in ")
 end
 
 return M

@@ -79,7 +79,7 @@ end
 function M.may_allow()
   local win, notice = vim.api.nvim_get_current_win(), require("claude-ide.ui.notice")
   if is_covered(win) then
-    notice.info("Another window covers a part of this. Nothing is allowed until that is gone.")
+    notice.info("Close the window that covers part of this request first.")
     return false
   end
   look(win)
@@ -90,7 +90,7 @@ function M.may_allow()
   local next_line = reading.read + 1
   vim.fn.winrestview({ topline = next_line, lnum = next_line, col = 0 })
   require("claude-ide.ui.guard.window").opened(vim.api.nvim_win_get_buf(win))
-  notice.info("There was more to read. It is allowed from its end on.")
+  notice.info("Read to the end first, then press the key again.")
   return false
 end
 

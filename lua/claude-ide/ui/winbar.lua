@@ -49,12 +49,12 @@ local function watch()
   vim.api.nvim_create_autocmd("OptionSet", {
     group = group,
     pattern = "winbar",
-    desc = "Claude Code: the line above a window of ours is ours",
+    desc = "Claude Code: keep the winbar",
     callback = restore,
   })
   vim.api.nvim_create_autocmd({ "SafeState", "WinEnter", "BufWinEnter", "CursorMoved", "CursorMovedI" }, {
     group = group,
-    desc = "Claude Code: the line above a window of ours is ours",
+    desc = "Claude Code: keep the winbar",
     callback = restore,
   })
 end

@@ -35,7 +35,7 @@ local function on_end()
   close()
   require("claude-ide.log").error("the session server ended unexpectedly")
   require("claude-ide.ui.notice").error(
-    "Sessions are not served any more. `:Claude log` tells why, `:Claude serve` tries again."
+    "The web page has stopped. `:Claude log` says why, `:Claude serve` restarts it."
   )
 end
 
@@ -84,7 +84,7 @@ function M.start()
   end
   if not is_loopback(running.host) then
     require("claude-ide.ui.notice").warn(
-      ("Sessions are served on %s: whoever reaches this machine can knock."):format(running.host)
+      ("The web page listens on %s: other machines can reach it."):format(running.host)
     )
   end
   return running

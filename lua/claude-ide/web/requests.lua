@@ -82,7 +82,7 @@ local function answer(ask)
   end
   local remote = require("claude-ide.requests").remote(request)
   if not remote then
-    return "only Neovim can decide this"
+    return "only Neovim can answer this"
   end
   local given = { choice = ask.choice, message = ask.message, answers = ask.answers }
   local ok, err = xpcall(remote.answer, debug.traceback, request, given)

@@ -434,7 +434,7 @@ local function remove(task, repository, own, told, into)
   check(task, own.path)
   local status = git.status(task, own.path)
   if status.uncommitted[1] then
-    task:fail(("Not committed meanwhile: %s. The worktree stays."):format(listed(status.uncommitted)))
+    task:fail(("Not committed in the meantime: %s. The worktree stays."):format(listed(status.uncommitted)))
   end
   stop_at_new(task, "Ignored files", told.ignored, status.ignored)
   local stays = why_it_stays(task, own, status)

@@ -50,7 +50,7 @@ local function make(task, repository, top, branch)
     and remotes == 0
     and not git.run(task, top, { "rev-parse", "--quiet", "--verify", "HEAD" })
   then
-    task:fail("There is no commit yet at which a branch could begin.")
+    task:fail("There is no commit yet to start a branch from.")
   end
   if not is_here and remotes == 0 then
     -- The name of the branch that it begins at is in the new one's reflog, where done.lua finds it.

@@ -73,7 +73,7 @@ local function is_usable(path, answer)
   end
   local glob = require("claude-ide.privacy").denied_by(path)
   if glob then
-    answer(nil, "failed", ("%s is withheld by the user"):format(path))
+    answer(nil, "failed", ("%s is private"):format(path))
   end
   return not glob
 end
@@ -124,7 +124,7 @@ function M.read(_, ask, answer, _request, give_file)
     end
     return answer({ content = require("claude-ide.position").valid(text) })
   elseif require("claude-ide.privacy").withholds(path) then
-    return answer(nil, "failed", ("%s is withheld by the user"):format(path))
+    return answer(nil, "failed", ("%s is private"):format(path))
   end
   give_file({
     path = path,

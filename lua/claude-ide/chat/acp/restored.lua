@@ -35,7 +35,7 @@ local function go_on(buf, it)
     ok, err = chats.open(M.opened(it.agent, it.session))
   end
   if not ok then
-    require("claude-ide.ui.notice").error(err or "The chat did not begin.")
+    require("claude-ide.ui.notice").error(err or "The chat could not be started.")
   end
 end
 
@@ -64,14 +64,14 @@ function M.read_into(buf, name)
     lines = {
       ("A conversation with %s: %s"):format(agent.name, it.title),
       "",
-      ("%s keeps what was said. <CR> goes on with it, as does"):format(agent.name),
+      ("%s has saved this session. <CR> resumes it, as does"):format(agent.name),
       ("`:Claude chat --agent %s --resume %s`"):format(agent.key, it.session),
     },
     bo = { modifiable = false, filetype = "markdown" },
   })
   vim.keymap.set("n", "<CR>", function()
     go_on(buf, it)
-  end, { buffer = buf, desc = "Claude Code: go on with the conversation" })
+  end, { buffer = buf, desc = "Claude Code: resume the session" })
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
     local wo = vim.wo[win][0]
     wo.wrap, wo.linebreak, wo.number, wo.relativenumber, wo.signcolumn = true, true, false, false, "no"

@@ -23,7 +23,7 @@ local function go_on(chat, session)
   if not chat.can.fork then
     return begin(chat, session)
   end
-  local same, copy = "Go on with it", "Go on in a copy"
+  local same, copy = "Continue it", "Continue in a copy"
   require("claude-ide.ui.choose").select({ same, copy }, { prompt = "Which?" }, function(choice)
     begin(chat, choice and session, choice == copy)
   end)

@@ -33,7 +33,7 @@ local function by_id(id, cwd, found)
         if item or catalogue.running(id) then
           answer(item and { file = item.summary.file, cwd = item.summary.cwd })
         else
-          refuse(err or ("There is no session %s."):format(id))
+          refuse(err or ("No session matches %s."):format(id))
         end
       end)
     end)
