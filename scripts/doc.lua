@@ -133,9 +133,7 @@ end
 ---@param lines string[]
 local function defaults(entries, indent, lines)
   for _, entry in ipairs(entries) do
-    if entry[1] == "keymaps" then
-      lines[#lines + 1] = indent .. "-- keymaps = { … }, see |claude-ide-keys|"
-    elseif entry.fields then
+    if entry.fields then
       lines[#lines + 1] = ("%s%s = {"):format(indent, entry[1])
       defaults(entry.fields, indent .. "  ", lines)
       lines[#lines + 1] = indent .. "},"
