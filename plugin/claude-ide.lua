@@ -100,7 +100,7 @@ for event, names in pairs({
     pattern = names,
     callback = function(about)
       local name = vim.api.nvim_buf_get_name(about.buf)
-      if event == "BufReadCmd" or require("claude-ide.ui.ours").conversation(name) then
+      if event == "BufReadCmd" or require("claude-ide.ui.buffer_marks").conversation(name) then
         require("claude-ide.app")
         require("claude-ide.transcript").read_into(about.buf, name)
       end
@@ -115,7 +115,7 @@ vim.api.nvim_create_autocmd("SessionLoadPost", {
   pattern = "*/* */*",
   callback = function(about)
     local name = vim.api.nvim_buf_get_name(about.buf)
-    if not vim.uv.fs_stat(name) and not require("claude-ide.ui.ours").conversation(name) then
+    if not vim.uv.fs_stat(name) and not require("claude-ide.ui.buffer_marks").conversation(name) then
       require("claude-ide.chat.acp.restored").read_into(about.buf, name)
     end
   end,
@@ -158,7 +158,7 @@ vim.api.nvim_create_autocmd("ExitPre", {
 vim.api.nvim_create_autocmd("SessionWritePost", {
   group = leaving,
   callback = function()
-    if package.loaded["claude-ide.ui.ours"] then
+    if package.loaded["claude-ide.ui.buffer_marks"] then
       require("claude-ide.leave.written_session").mend()
     end
   end,

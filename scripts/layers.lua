@@ -25,7 +25,7 @@ return {
     "types",
     "sessions.types",
     "ui.guard.times",
-    "unseen",
+    "invisible_text",
     "window",
   },
   { "width" },
@@ -60,7 +60,7 @@ return {
     "notebook",
     "selection",
     "sessions.rejection_reason",
-    "sessions.ours",
+    "sessions.own",
   },
   -- Queries to language servers.
   { "language" },

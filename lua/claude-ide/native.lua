@@ -75,7 +75,7 @@ local library
 ---Why the library cannot be used, and how to fix it. All but `detail` are short.
 ---@class claude-ide.native.Problem
 ---@field what string "The library is not installed yet"
----@field mend? string command that fixes it; nil: restarting Neovim does
+---@field remedy? string command that fixes it; nil: restarting Neovim does
 ---@field restart boolean whether Neovim must be restarted after that
 ---@field detail string for the log and the health check
 
@@ -105,7 +105,7 @@ end
 
 ---@return claude-ide.native.Problem
 local function problem_of(what, detail, restart)
-  return { what = what, mend = INSTALL, detail = detail, restart = restart }
+  return { what = what, remedy = INSTALL, detail = detail, restart = restart }
 end
 
 ---Whether the library is built here by its developer, as `make build-dev` does: a download would be of older sources.
@@ -123,7 +123,7 @@ local function misfit(what, detail)
   if require("claude-ide.update").is_outdated() then
     return { what = "The plugin was updated on disk", detail = detail, restart = true }
   elseif is_developed() then
-    return { what = what, mend = "make build-dev", detail = detail, restart = true }
+    return { what = what, remedy = "make build-dev", detail = detail, restart = true }
   end
   return problem_of(what, detail, true)
 end
@@ -208,13 +208,13 @@ end
 ---The problem and the fix, on one line.
 ---@param found claude-ide.native.Problem
 local function sentence(found)
-  if not found.mend then
+  if not found.remedy then
     return found.what .. ": restart Neovim."
   end
   local after = found.restart and ", then restart Neovim" or ""
   return require("claude-ide.ui.one_line").fitting({
-    ("%s: `%s`%s."):format(found.what, found.mend, after),
-    ("%s: `%s`."):format(found.what, found.mend),
+    ("%s: `%s`%s."):format(found.what, found.remedy, after),
+    ("%s: `%s`."):format(found.what, found.remedy),
     ("%s: see `:checkhealth claude-ide`."):format(found.what),
     "No library: `:checkhealth claude-ide`.",
   })

@@ -20,7 +20,7 @@ local M = {}
 ---@field session? fun(): string? its session, if the client does not tell
 ---@field call? fun(handle: any): string? tool call of a request, if the requester reports results of calls
 ---@field asks_here? fun(): boolean the focus is on the requester's own prompt, over which no window must open
----@field told_apart? fun(): string? what the user calls it where there are several
+---@field title_if_several? fun(): string? what the user calls it where there are several
 ---@field map_keys? fun(buf: integer) maps the requester's own keys in a card, such as the one that interrupts its turn
 
 ---@class claude-ide.requests.Answer

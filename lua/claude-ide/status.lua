@@ -42,7 +42,7 @@ function M.get()
     ),
     sessions = vim.tbl_map(function(ours)
       return ours.session
-    end, ask(package.loaded["claude-ide.sessions.ours"], "list", {})),
+    end, ask(package.loaded["claude-ide.sessions.own"], "list", {})),
     terminal = {
       running = ask(package.loaded["claude-ide.terminal"], "is_running", false),
       visible = ask(package.loaded["claude-ide.terminal"], "is_visible", false),

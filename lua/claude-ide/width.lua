@@ -89,7 +89,7 @@ function M.printable(text)
   if not text:find("[^\32-\126]") then
     return text
   end
-  return vim.fn.strtrans((require("claude-ide.unseen").characters(text):gsub("%z", "^@")))
+  return vim.fn.strtrans((require("claude-ide.invisible_text").characters(text):gsub("%z", "^@")))
 end
 
 return M

@@ -31,7 +31,7 @@ local path, contents = ...
 {_CLOCK}
 local shown
 vim.api.nvim_create_autocmd("User", {{ pattern = "ClaudeDiffOpened", once = true, callback = function() shown = true end }})
-require("claude-ide.tools.client_requester").open_diff.run(
+require("claude-ide.tools.claude_client").open_diff.run(
   {{ old_file_path = path, new_file_path = path, new_file_contents = contents, tab_name = "long" }},
   function() end,
   {{ id = 1, client = 1, name = "open_diff", at = 0 }}

@@ -628,8 +628,8 @@ def test_what_a_subagent_asks_outlives_a_turn_of_the_main_thread(start_nvim, cli
     nvim, made = story.nvim, story.nvim.project / "made"
     nvim.lua("""
       prompts = 0
-      local run = require("claude-ide.tools.client_requester").close_all_diff_tabs.run
-      require("claude-ide.tools.client_requester").close_all_diff_tabs.run = function(...)
+      local run = require("claude-ide.tools.claude_client").close_all_diff_tabs.run
+      require("claude-ide.tools.claude_client").close_all_diff_tabs.run = function(...)
         prompts = prompts + 1
         return run(...)
       end

@@ -10,7 +10,7 @@ _PREPARE = """
 _G.answers = {}
 function _G.propose(id, client, path, contents, name)
   local args = { old_file_path = path, new_file_path = path, new_file_contents = contents, tab_name = name }
-  require("claude-ide.tools.client_requester").open_diff.run(args, function(result, err)
+  require("claude-ide.tools.claude_client").open_diff.run(args, function(result, err)
     local list = answers[id] or {}
     answers[id] = list
     list[#list + 1] = result or { outcome = "error", message = err and err.message }

@@ -195,7 +195,7 @@ def test_where_the_editor_fails_to_show_it_it_is_asked_in_words(begin):
 
 # Reading the files waits for the test.
 DEFERRED = """
-local name, changeset, disk = ..., require("claude-ide.changeset"), require("claude-ide.proposal.present_text")
+local name, changeset, disk = ..., require("claude-ide.changeset"), require("claude-ide.proposal.current_text")
 local function hold(fn)
   return function(...)
     local values = { ... }

@@ -183,7 +183,7 @@ def test_a_moved_file_that_was_changed_since_is_not_moved_back(sets):
 def test_what_the_turn_does_later_elsewhere_changes_nothing_about_it(sets):
     sets = sets({"a.py": A, "b.py": A}, args=("a.py",))
     sets.nvim.lua("""
-      local landing, path = require("claude-ide.journal.landing"), vim.uv.cwd() .. "/"
+      local landing, path = require("claude-ide.journal.transaction"), vim.uv.cwd() .. "/"
       local first = landing.begin(nil, true)
       assert(landing.move(first, path .. "a.py", path .. "m.py"))
       landing.finish(first)
@@ -192,7 +192,7 @@ def test_what_the_turn_does_later_elsewhere_changes_nothing_about_it(sets):
     sets.nvim.keys("Omine = 1<Esc>:write<CR>")
     sets.nvim.wait(lambda: b"mine = 1" in (sets.bytes("m.py") or b""))
     sets.nvim.lua("""
-      local landing = require("claude-ide.journal.landing")
+      local landing = require("claude-ide.journal.transaction")
       landing.finish({ actor = "claude", turn = turn, files = {}, done = {} })
       landing.move_back(turn)
     """)
@@ -544,9 +544,9 @@ def test_a_folder_with_a_picture_is_moved_and_moved_back(sets):
 @pytest.mark.parametrize(
     ("module", "name", "outcome"),
     [
-        ("claude-ide.journal.landing", "begin", None),
-        ("claude-ide.journal.landing", "write", None),
-        ("claude-ide.journal.landing", "finish", "accepted"),
+        ("claude-ide.journal.transaction", "begin", None),
+        ("claude-ide.journal.transaction", "write", None),
+        ("claude-ide.journal.transaction", "finish", "accepted"),
         ("claude-ide.lsp", "files_changed", "accepted"),
         ("claude-ide.changeset.world", "is_unchanged", None),
     ],

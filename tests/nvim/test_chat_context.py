@@ -271,7 +271,7 @@ def test_a_prompt_of_the_library_is_no_link_to_what_is_withheld_and_no_pipe(star
     for name, to in [("secret", ".env"), ("pipe", "pipe"), ("link", "good")]:
         (nvim.project / f".claude/prompts/{name}.md").symlink_to(nvim.project / to)
     put_in = """
-    local text, problem = require("claude-ide.context.prompts").put_in(..., vim.fn.getcwd())
+    local text, problem = require("claude-ide.context.prompts").expand(..., vim.fn.getcwd())
     return text or problem
     """
     assert nvim.lua(put_in, "#prompt:link #prompt:plain") == "words plain"

@@ -104,7 +104,7 @@ def test_who_was_writing_goes_on_writing(nvim, offer):
 def test_what_comes_waits_until_a_choice_is_made(nvim, offer):
     offer(3)
     assert nvim.lua("return require('claude-ide.ui.guard').busy().till") == "when you have chosen"
-    nvim.lua("require('claude-ide.ui.guard').when_free('x', 'a', function() came = true end)")
+    nvim.lua("require('claude-ide.ui.guard').when_idle('x', 'a', function() came = true end)")
     nvim.keys("2<CR>")
     nvim.wait("came")
     assert nvim.lua("return chosen") == [True, 2]

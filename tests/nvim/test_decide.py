@@ -599,7 +599,7 @@ def test_a_plan_is_neither_decided_nor_lost_by_writing_and_quitting(lab):
 def test_decide_names_whatever_waits_in_a_terminal(start_nvim):
     nvim = start_nvim(notices=True)
     nvim.lua("""
-      local ours = require("claude-ide.sessions.ours")
+      local ours = require("claude-ide.sessions.own")
       function waits(for_what, terminal)
         ours.list = function()
           local state = { activity = "waiting", waiting_for = for_what }

@@ -149,7 +149,7 @@ _G.mend = function() broken[name] = whole end
 
 BROKEN = [
     "proposal.writes.start",
-    "proposal.present_text.present",
+    "proposal.current_text.present",
     "proposal.buffers.finish",
     "diffview.hunks.follow",
 ]

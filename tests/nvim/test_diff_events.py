@@ -21,7 +21,7 @@ def seen(diffs, count):
 ENDS = {
     "accepted": "require('claude-ide').accept()",
     "rejected": "require('claude-ide').reject()",
-    "closed": "require('claude-ide.tools.client_requester').close_by_name(7, 'the tab')",
+    "closed": "require('claude-ide.tools.claude_client').close_by_name(7, 'the tab')",
 }
 
 
@@ -56,7 +56,7 @@ def test_one_that_was_never_on_the_screen_tells_its_end_only(diffs):
     diffs.nvim.wait(lambda: diffs.nvim.mode() == "i")
     diffs.propose(1, "b.txt", "B\n", client=3)
     diffs.nvim.wait("require('claude-ide.proposal').count() == 1")
-    diffs.nvim.lua("require('claude-ide.tools.client_requester').prompt_submitted(3)")
+    diffs.nvim.lua("require('claude-ide.tools.claude_client').prompt_submitted(3)")
     ((name, data),) = seen(diffs, 1)
     assert (name, data["id"], data["client"], data["outcome"]) == ("ClaudeDiffClosed", 1, 3, "closed")
 

@@ -88,7 +88,7 @@ def test_a_diff_that_ends_while_it_is_being_made_leaves_nothing(diffs):
     diffs.nvim.lua(
         """
       propose(1, 1, ..., string.rep("other\\n", 200000), "big")
-      vim.defer_fn(function() require("claude-ide.tools.client_requester").prompt_submitted(1) end, 20)
+      vim.defer_fn(function() require("claude-ide.tools.claude_client").prompt_submitted(1) end, 20)
     """.replace("...", "(...)"),
         str(project / "big.txt"),
     )

@@ -197,7 +197,7 @@ def test_one_that_was_put_aside_can_be_answered_elsewhere(start_nvim, place):
     nvim.wait("(require('claude-ide.proposal').list()[2] or {}).against")
     nvim.lua("assert(require('claude-ide.proposal').focus(2))")
     diffs.wait_current(2)
-    assert nvim.lua("return require('claude-ide.tools.client_requester').prompt_submitted(1)") == 1
+    assert nvim.lua("return require('claude-ide.tools.claude_client').prompt_submitted(1)") == 1
     assert diffs.answer(1) == {"outcome": "rejected"}
     diffs.reject(2)
     diffs.wait_clean()
@@ -268,7 +268,7 @@ def test_a_client_that_goes_takes_its_diffs_along_wherever_the_user_is(start_nvi
     nvim.wait(lambda: nvim.lines() == ["d"])
     nvim.keys("ix<Esc>")
     nvim.wait(lambda: nvim.lines() == ["xd"] and nvim.mode() == "n")
-    nvim.lua("require('claude-ide.tools.client_requester').prompt_submitted(1)")
+    nvim.lua("require('claude-ide.tools.claude_client').prompt_submitted(1)")
     nvim.wait(lambda: diffs.traces()["buffers"] == [], what="the diffs to be gone")
     assert nvim.lines() == ["xd"] and nvim.lua("return vim.fn.tabpagenr()") > 1
     nvim.keys("u:tabclose<CR>")
@@ -323,7 +323,7 @@ def test_in_the_users_tab_the_focus_stays_where_they_went(start_nvim):
         nvim.lua("vim.api.nvim_set_current_win(vim.fn.win_findbuf(vim.fn.bufnr('a.txt'))[1])")
         nvim.keys("30G")
         nvim.wait(lambda nvim=nvim: nvim.cursor() == (30, 0))
-        nvim.lua("require('claude-ide.tools.client_requester').prompt_submitted(1)")
+        nvim.lua("require('claude-ide.tools.claude_client').prompt_submitted(1)")
         nvim.wait(lambda diffs=diffs: diffs.traces()["buffers"] == [], what="the diff to be gone")
         assert nvim.lua("return { vim.fn.expand('%'), vim.fn.line('.'), #vim.api.nvim_list_wins() }") == [
             "a.txt",
@@ -415,7 +415,7 @@ def test_the_next_one_waits_for_a_user_who_types_elsewhere(start_nvim, place):
     nvim.lua("vim.api.nvim_set_current_win(vim.fn.win_findbuf(vim.fn.bufnr('a.txt'))[1])")
     nvim.keys("Omi")
     nvim.wait(lambda: nvim.lines()[0] == "mi")
-    nvim.lua("require('claude-ide.tools.client_requester').open_diff.cancel({ id = 1, client = 1 })")
+    nvim.lua("require('claude-ide.tools.claude_client').open_diff.cancel({ id = 1, client = 1 })")
     nvim.wait(lambda: len(diffs.traces()["buffers"]) > 0 and "b.txt (Claude)" not in diffs.traces()["buffers"])
     nvim.keys("ne")
     nvim.wait(lambda: nvim.lines()[0] == "mine")

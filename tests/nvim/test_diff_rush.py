@@ -57,7 +57,7 @@ function _G.turn(count)
   order = order + 1
   local id, this = order, turns
   local path = vim.fn.fnamemodify(("%s.txt"):format(({ "a", "b", "c" })[id]), ":p")
-  require("claude-ide.tools.client_requester").open_diff.run(
+  require("claude-ide.tools.claude_client").open_diff.run(
     { old_file_path = path, new_file_path = path, new_file_contents = "edit " .. id .. "\\n", tab_name = "tab " .. id },
     function(result)
       answers[id] = { result }

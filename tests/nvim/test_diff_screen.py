@@ -76,7 +76,7 @@ def test_other_diff_views_are_left_alone(diffs):
     nvim.cmd("tabnew b.txt | diffthis | vsplit c.txt | diffthis | 1tabnext")
     diffs.open(1, "a.txt", "A\n")
     assert nvim.lua("return vim.fn.tabpagenr('$')") == 3
-    nvim.lua("require('claude-ide.tools.client_requester').prompt_submitted(1)")
+    nvim.lua("require('claude-ide.tools.claude_client').prompt_submitted(1)")
     diffs.answer(1)
     diffs.wait_current(None)
     nvim.wait(lambda: diffs.traces()["buffers"] == [])
@@ -93,12 +93,12 @@ def test_one_that_ends_where_nothing_may_change_goes_when_it_may(diffs, state):
     if state == "an expression":
         nvim.input("gz")  # at once: behind an expression whose keys came apart Neovim runs nothing until the next key
         nvim.wait("vim.g.waits == 1")
-        nvim.lua("require('claude-ide.tools.client_requester').prompt_submitted(1)")
+        nvim.lua("require('claude-ide.tools.claude_client').prompt_submitted(1)")
         nvim.keys("x")
     else:
         nvim.keys("q:")
         nvim.wait("vim.fn.getcmdwintype() == ':'")
-        nvim.lua("require('claude-ide.tools.client_requester').prompt_submitted(1)")
+        nvim.lua("require('claude-ide.tools.claude_client').prompt_submitted(1)")
         nvim.keys(":q<CR>")
     assert diffs.answer(1) == {"outcome": "rejected"}
     diffs.wait_clean()

@@ -87,7 +87,7 @@ def test_a_new_file_can_be_proposed_again(diffs):
 def test_a_diff_can_be_closed_by_the_path_of_its_file(diffs):
     diffs.open(1, "a.txt", "A\n")
     path = str(diffs.nvim.project / "a.txt")
-    assert diffs.nvim.lua("return require('claude-ide.tools.client_requester').close_by_name(1, ...)", path) is True
+    assert diffs.nvim.lua("return require('claude-ide.tools.claude_client').close_by_name(1, ...)", path) is True
     diffs.wait_clean()
 
 
@@ -95,7 +95,7 @@ def test_a_caller_that_is_gone_gets_no_answer(diffs):
     before = diffs.screen_state()
     diffs.open(1, "a.txt", "A\n")
     diffs.nvim.lua(
-        "require('claude-ide.tools.client_requester').open_diff.cancel({ id = 1, client = 1, name = 'open_diff' })"
+        "require('claude-ide.tools.claude_client').open_diff.cancel({ id = 1, client = 1, name = 'open_diff' })"
     )
     diffs.wait_clean()
     assert diffs.outcomes(1) == []
@@ -105,7 +105,7 @@ def test_a_caller_that_is_gone_gets_no_answer(diffs):
 
 def test_a_diff_that_ends_before_it_is_shown_leaves_nothing(diffs):
     diffs.nvim.lua(
-        "propose(1, 1, ...) require('claude-ide.tools.client_requester').prompt_submitted(1)",
+        "propose(1, 1, ...) require('claude-ide.tools.claude_client').prompt_submitted(1)",
         str(diffs.nvim.project / "a.txt"),
         "A\n",
         "t",
@@ -146,7 +146,7 @@ def test_a_turn_of_five_edits_changes_one_screen(diffs):
         text = diffs.accepted(id, "a.txt")
         assert text == proposal
         assert (
-            diffs.nvim.lua("return require('claude-ide.tools.client_requester').close_by_name(1, ...)", f"edit {id}")
+            diffs.nvim.lua("return require('claude-ide.tools.claude_client').close_by_name(1, ...)", f"edit {id}")
             is True
         )
     let_timers_go(diffs.nvim)

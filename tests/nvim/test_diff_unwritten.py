@@ -16,7 +16,7 @@ CHANGED = (
     "rewrites the file. Call Read on this file to refresh, then retry the edit."
 )
 SEEN = "(require('claude-ide.proposal').list()[1] or {}).seen"
-SETTLED = "require('claude-ide.proposal.unwritten').count() == 0"
+SETTLED = "require('claude-ide.proposal.missing_writes').count() == 0"
 KEPT = """
 local kept = {}
 for _, buf in ipairs(vim.api.nvim_list_bufs()) do
@@ -167,7 +167,9 @@ def test_nothing_is_said_where_the_tool_wrote_something_else(claude):
 
 
 def test_nothing_is_said_where_the_file_holds_it_all_the_same(claude):
-    claude.nvim.lua("require('claude-ide.proposal.unwritten').written = function() end")  # the transcript comes first
+    claude.nvim.lua(
+        "require('claude-ide.proposal.missing_writes').written = function() end"
+    )  # the transcript comes first
     call, text = claude.accept(typed="four")
     (claude.project / "a.txt").write_bytes(text.replace("\n", "\r\n").encode())
     claude.failed(call, CHANGED)
@@ -354,7 +356,7 @@ def test_a_chat_whose_claude_ends_as_soon_as_its_tool_has_refused(chat_with_an_e
     nvim.lua("assert(require('claude-ide.proposal').accept())")
     nvim.wait("require('claude-ide.chat').current().state == 'ended'", what="the end")
     nvim.lua("for _, read in ipairs(reads) do read() end")
-    nvim.wait("require('claude-ide.proposal.unwritten').count() == 0 and #notices > 0", what="a notice")
+    nvim.wait("require('claude-ide.proposal.missing_writes').count() == 0 and #notices > 0", what="a notice")
     nvim.lua("later = false require('claude-ide.file').read_later('/dev/null', 1, function() later = true end)")
     nvim.lua("reads[#reads]()")
     nvim.wait("later")

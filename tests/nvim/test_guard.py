@@ -142,7 +142,7 @@ OPENS = """
 opened = {}
 function open(id, asks_here)
   local function show() opened[#opened + 1] = id end
-  require("claude-ide.ui.guard").when_free(id, "b.txt", show, nil, function() return asks_here or false end)
+  require("claude-ide.ui.guard").when_idle(id, "b.txt", show, nil, function() return asks_here or false end)
 end
 """
 
@@ -340,7 +340,7 @@ require("claude-ide.ui.text_float").show_in_time("words", "Claude", "Claude answ
 vim.api.nvim_create_autocmd("WinClosed", { callback = function() answers[#answers + 1] = "closed" end })
 """
 LIST = """
-require("claude-ide.ui.guard").when_free("list", "a list", function()
+require("claude-ide.ui.guard").when_idle("list", "a list", function()
   local options = { prompt = "Which", is_unasked = true }
   require("claude-ide.ui.choose").select({ "one", "two" }, options, function(item) answers[#answers + 1] = item end)
 end, "A list")
@@ -363,7 +363,7 @@ def later_diff(nvim):
     nvim.cmd("tabnew")
     nvim.keys("i")
     nvim.wait("vim.fn.mode() == 'i'")
-    nvim.lua("require('claude-ide.tools.client_requester').prompt_submitted(1)")
+    nvim.lua("require('claude-ide.tools.claude_client').prompt_submitted(1)")
     pass_clock(nvim, 5000)  # the decision was not just made
     return "answers[2] and { answers[2][1].outcome } or {}"
 

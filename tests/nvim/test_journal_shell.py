@@ -300,7 +300,7 @@ def test_a_turn_that_goes_on_is_reviewed_and_taken_back_up_to_now(session):
     session.finish()
     nvim.wait("compared == 3", what="a comparison after those of the review and of the undo")
     assert session.changes() == []
-    assert nvim.lua("return require('claude-ide.journal.rest').count(1)") == 0
+    assert nvim.lua("return require('claude-ide.journal.untracked').count(1)") == 0
     path.write_text("once more\n")
     session.over(changes=1)
     (change,) = session.changes()

@@ -213,7 +213,7 @@ def keep_what_is_typed(nvim):
     """The user types into the proposal, and the CLI withdraws it."""
     nvim.keys("omine<Esc>")
     nvim.wait(lambda: nvim.mode() == "n" and "mine" in nvim.lines())
-    nvim.lua("require('claude-ide.tools.client_requester').prompt_submitted(1)")
+    nvim.lua("require('claude-ide.tools.claude_client').prompt_submitted(1)")
     nvim.wait("vim.fn.bufexists('lua/config/keys.lua (kept)') == 1")
 
 

@@ -168,7 +168,7 @@ def test_the_file_before_stays_the_one_before(start_nvim, tmp_path):
     nvim.keys("<C-^>")
     nvim.wait(lambda: nvim.lines() == ["one"], what="the file")
     nvim.lua("""
-    local ours, buf = require("claude-ide.ui.ours"), require("claude-ide.ui.own_buffer").create({ kind = "review" })
+    local ours, buf = require("claude-ide.ui.buffer_marks"), require("claude-ide.ui.own_buffer").create({ kind = "review" })
     ours.name(buf, vim.api.nvim_buf_get_name(0), "one")
     ours.rename(buf, "two")
     """)

@@ -148,7 +148,7 @@ def test_a_link_in_a_linked_folder_is_not_undone(start_nvim, connect, tmp_path):
     (nvim.project / "sub" / "link").unlink()
     (nvim.project / "sub" / "link").symlink_to("elsewhere")
     session.status("idle")
-    nvim.wait("require('claude-ide.journal.rest').count(1) == 1", what="the turn to be known")
+    nvim.wait("require('claude-ide.journal.untracked').count(1) == 1", what="the turn to be known")
     (nvim.project / "sub").rename(tmp_path / "outside")
     (nvim.project / "sub").symlink_to(tmp_path / "outside")
     assert [result["err"] for result in nvim.undo_turn()] == [

@@ -30,7 +30,7 @@ end
 # A tool controlled by the test, in place of a real one without arguments.
 TOOL = """
 calls, cancelled = {}, {}
-require("claude-ide.tools.client_requester").close_tab = {
+require("claude-ide.tools.claude_client").close_tab = {
   run = function(args, respond, call)
     calls[#calls + 1] = { args = args, respond = respond, call = call }
     if on_call then on_call(args, respond, call) end
@@ -324,13 +324,13 @@ def test_a_call_is_answered_by_the_first_answer_whatever_a_tool_does(nvim, conne
         nvim.lua("calls[#calls].respond(nil, { code = 'failed', message = 'late' })")
     nvim.wait(lambda: "afterwards" in nvim.log(), what="the failure after an answer in the log")
     nvim.lua(
-        'on_call = nil require("claude-ide.tools.client_requester").close_tab.cancel = function() error("in cancel") end'
+        'on_call = nil require("claude-ide.tools.claude_client").close_tab.cancel = function() error("in cancel") end'
     )
     for name in ("x", "y"):
         client.cancel(client.start_call("close_tab", tab_name=name))
     nvim.lua("function on_call(_, respond) respond({ closed = true }) end")
     assert client.call("close_tab", tab_name="z") == ["TAB_CLOSED"]
-    nvim.lua('require("claude-ide.tools.client_requester").close_tab = { walk = true }')
+    nvim.lua('require("claude-ide.tools.claude_client").close_tab = { walk = true }')
     with pytest.raises(ToolError, match="cannot run close_tab"):
         client.call("close_tab", tab_name="x")
 

@@ -81,7 +81,7 @@ end
 ---Files that were changed and are not reviewed, by session.
 ---@return table<string, string[]>
 local function to_review()
-  local journal, sessions = require("claude-ide.journal"), require("claude-ide.sessions.ours")
+  local journal, sessions = require("claude-ide.journal"), require("claude-ide.sessions.own")
   local by_client, files = journal.files_to_review(), {}
   for _, ours in ipairs(sessions.list()) do
     files[ours.session.id] = by_client[sessions.journal_client(ours)]
@@ -109,7 +109,7 @@ local function known()
   for session, files in pairs(to_review()) do
     add(session, "review", #files)
   end
-  for _, ours in ipairs(require("claude-ide.sessions.ours").list()) do
+  for _, ours in ipairs(require("claude-ide.sessions.own").list()) do
     add(ours.session.id, "cost", ours.other and ours.other.cost)
   end
   for session, count in pairs(type(deliver) == "table" and deliver.counts() or {}) do
@@ -251,7 +251,7 @@ local follow = require("claude-ide.once")(function()
 end)
 
 ---@param win integer
-local function dress(win)
+local function set_window_options(win)
   local wo = vim.wo[win][0]
   wo.wrap, wo.number, wo.relativenumber, wo.signcolumn, wo.foldcolumn = false, false, false, "no", "0"
   wo.list, wo.spell, wo.cursorline, wo.colorcolumn, wo.statuscolumn = false, false, true, "", ""
@@ -295,7 +295,7 @@ local function create()
     })
   end
   on("BufWinEnter", buf, "show the board", function()
-    dress(vim.api.nvim_get_current_win())
+    set_window_options(vim.api.nvim_get_current_win())
     M.refresh(true)
   end)
   on("BufWipeout", buf, "forget the board", function()

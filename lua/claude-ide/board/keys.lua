@@ -30,7 +30,7 @@ local ROW = {}
 ---Its terminal or chat, else its transcript. One of the background comes into a terminal.
 function ROW.open(row, view)
   local terminals, background = require("claude-ide.terminal"), in_background(row)
-  local terminal, other = terminals.of_session(row.id), require("claude-ide.sessions.ours").other(row.id)
+  local terminal, other = terminals.of_session(row.id), require("claude-ide.sessions.own").other(row.id)
   if terminal then
     terminals.show(terminal)
   elseif other then
@@ -185,7 +185,7 @@ end
 ---@param view claude-ide.board.View
 local function end_it(row, view)
   local terminal = require("claude-ide.terminal").of_session(row.id)
-  local other = require("claude-ide.sessions.ours").other(row.id)
+  local other = require("claude-ide.sessions.own").other(row.id)
   if not terminal and not other and not in_background(row) then
     return say(row.pid and elsewhere(row) .. " End it there." or elsewhere(row))
   end

@@ -113,7 +113,7 @@ end
 ---@param buf integer
 local function mark_hidden(buf)
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
-  local unseen = require("claude-ide.unseen")
+  local unseen = require("claude-ide.invisible_text")
   for row, line in ipairs(vim.api.nvim_buf_get_lines(buf, 0, -1, false)) do
     for _, found in ipairs(unseen.find(line, unseen.WORDS)) do
       local after = found.at - 1

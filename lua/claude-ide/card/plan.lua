@@ -30,7 +30,7 @@ local function text_of(plan)
 end
 
 ---@param plan claude-ide.card.Plan
-local function take_down(plan)
+local function close_view(plan)
   require("claude-ide.ui.guard").forget(plan.id)
   local buf, win = plan.buf, plan.win
   plan.buf, plan.win = nil, nil
@@ -43,7 +43,7 @@ end
 
 local function settle(plan, answer)
   if require("claude-ide.requests").settle(plan, answer) then
-    take_down(plan)
+    close_view(plan)
   end
 end
 
@@ -272,7 +272,7 @@ local function show(plan)
   vim.cmd("tab sbuffer " .. buf)
   plan.win = vim.api.nvim_get_current_win()
   require("claude-ide.ui.guard.window").opened(buf)
-  require("claude-ide.ui.window_look").window(plan.win, "%{%v:lua.require'claude-ide.card.plan'.bar()%}")
+  require("claude-ide.ui.window_options").window(plan.win, "%{%v:lua.require'claude-ide.card.plan'.bar()%}")
   local wo = vim.wo[plan.win][0]
   wo.wrap, wo.linebreak = true, true
   require("claude-ide.card.later").follow(plan, plan, "plan", function()
@@ -283,7 +283,7 @@ end
 ---Shows a plan once the user is not typing.
 ---@param plan claude-ide.card.Plan
 function wait(plan)
-  require("claude-ide.ui.guard").when_free(plan.id, "a plan", function()
+  require("claude-ide.ui.guard").when_idle(plan.id, "a plan", function()
     show(plan)
   end, plan.requester.name .. " has a plan", plan.requester.asks_here)
 end
@@ -348,7 +348,7 @@ local presenter = {
   withdraw = function(request)
     ---@cast request claude-ide.card.Plan
     require("claude-ide.ui.kept_words").give_back(message_of(request, ""), "The request has ended")
-    take_down(request)
+    close_view(request)
   end,
   remote = function()
     return remote

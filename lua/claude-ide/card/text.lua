@@ -1,6 +1,6 @@
 -- The lines of a permission request. Long texts are cut to their beginning and end, with the number of omitted lines, until the user
 -- requests the rest: drawing takes no time, and nothing is allowed unread.
--- Invariant: nothing is hidden; runs of blanks and invisible characters are marked (unseen.lua). A page marks them itself.
+-- Invariant: nothing is hidden; runs of blanks and invisible characters are marked (invisible_text.lua). A page marks them itself.
 
 ---@class claude-ide.card.AskedLines
 ---@field lines { [1]: string, [2]: string? }[]
@@ -93,7 +93,7 @@ function AskedLines:add(text, group, sign)
     end
     self.lines[#self.lines + 1] = { sign .. line, its }
   end
-  local is_patch, unseen = type(group) == "function", require("claude-ide.unseen")
+  local is_patch, unseen = type(group) == "function", require("claude-ide.invisible_text")
   local runs = (is_patch or sign ~= "") and unseen.CODE or unseen.WORDS
   local function put_all(lines)
     for _, line in ipairs(self.is_marked and unseen.lines(lines, runs, is_patch and "+ -" or nil) or lines) do

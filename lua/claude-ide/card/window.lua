@@ -58,7 +58,7 @@ local function type_on()
 end
 
 ---@param card claude-ide.card.Card
-local function take_down(card)
+local function close_view(card)
   local win, buf = card.win, card.buf
   card.win, card.buf = nil, nil
   -- Neovim returns to the previous window: to none once a list above this float (ui/choose.lua) has closed.
@@ -143,7 +143,7 @@ end
 ---@param lines string[]
 ---@param last integer
 local function colour_marks(buf, lines, last)
-  local pattern = require("claude-ide.unseen").RUN_PATTERN
+  local pattern = require("claude-ide.invisible_text").RUN_PATTERN
   for row = 1, last do
     local first, stop = lines[row]:find(pattern)
     while first and stop do
@@ -361,8 +361,8 @@ end
 ---@return string
 local function title_of(card, text)
   local chat, requester, parts = chat_of(card), card.request.requester, { text.title }
-  parts[#parts + 1] = chat and require("claude-ide.transcript.open_views").told_apart(chat.source)
-    or requester.told_apart and requester.told_apart()
+  parts[#parts + 1] = chat and require("claude-ide.transcript.open_views").title_if_several(chat.source)
+    or requester.title_if_several and requester.title_if_several()
     or nil
   parts[#parts + 1] = #cards > 1 and ("1 of %d"):format(#cards) or nil
   return table.concat(parts, " · ")
@@ -437,7 +437,7 @@ local function show(card)
     return vim.api.nvim_set_current_win(win)
   end
   require("claude-ide.transcript.colour").define()
-  take_down(card) -- `:quit` keeps the buffer
+  close_view(card) -- `:quit` keeps the buffer
   local buf = require("claude-ide.ui.own_buffer").create({
     kind = "question",
     id = card.request.id,
@@ -492,12 +492,12 @@ end
 
 function show_first()
   while cards[1] and cards[1].request.state ~= "pending" do
-    take_down(table.remove(cards, 1)) -- one that could not be shown
+    close_view(table.remove(cards, 1)) -- one that could not be shown
   end
   local first = cards[1]
   if first and not is_asked_here(first) then
     require("claude-ide.ui.guard.typing").listen()
-    require("claude-ide.ui.guard").when_free(first.request.id, "a question", function()
+    require("claude-ide.ui.guard").when_idle(first.request.id, "a question", function()
       if not is_asked_here(first) and not window_of(first) then -- that would take the focus, perhaps to another tab page
         show(first)
       end
@@ -541,7 +541,7 @@ function M.close(request, is_answered_here)
       local has_focus = card.win ~= nil and card.win == vim.api.nvim_get_current_win()
       require("claude-ide.ui.guard").forget(request.id)
       table.remove(cards, at)
-      take_down(card)
+      close_view(card)
       if has_focus and is_answered_here ~= true then
         mute_keys(card)
       end
@@ -638,7 +638,7 @@ end
 ---Hides the card; the request stays pending. `M.focus` shows it again.
 function M.hide()
   if cards[1] then
-    take_down(cards[1])
+    close_view(cards[1])
     require("claude-ide.card.later").say_it_waits("question")
   end
 end
@@ -655,7 +655,7 @@ end
 function M.focus(request)
   for at, card in ipairs(request and cards or {}) do
     if card.request == request and at > 1 then
-      take_down(cards[1])
+      close_view(cards[1])
       table.insert(cards, 1, table.remove(cards, at))
     end
   end

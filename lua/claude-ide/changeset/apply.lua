@@ -136,7 +136,7 @@ end
 ---@return boolean? ok
 ---@return string? err
 local function do_job(landing, job)
-  local journal, file = require("claude-ide.journal.landing"), job.file
+  local journal, file = require("claude-ide.journal.transaction"), job.file
   if job.away then
     return journal.move(landing, file.from --[[@as string]], job.away, true)
   elseif file.kind == "renamed" then
@@ -223,7 +223,7 @@ function M.run(jobs, opts, done)
     leaves[job.file.from or ""] = true
   end
   jobs = in_order(jobs)
-  local journal = require("claude-ide.journal.landing")
+  local journal = require("claude-ide.journal.transaction")
   local landing ---@type claude-ide.journal.Landing?
   local at, checking, ended = 0, true, false
 

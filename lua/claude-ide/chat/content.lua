@@ -42,7 +42,7 @@ end
 ---@param at? claude-ide.context.At the user's position
 ---@param done fun(ok?: boolean, err?: string) called once, perhaps before this returns; not if the text is returned to the prompt
 function M.say(chat, text, at, done)
-  local whole, problem = require("claude-ide.context.prompts").put_in(text, chat.cwd)
+  local whole, problem = require("claude-ide.context.prompts").expand(text, chat.cwd)
   if not whole then
     return done(nil, problem)
   end

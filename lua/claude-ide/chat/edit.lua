@@ -247,7 +247,7 @@ function M.ask(request)
   end
   if edit.of == "file" then
     return M.read_and_show(request, function(done)
-      require("claude-ide.proposal.present_text").read(edit.path, done)
+      require("claude-ide.proposal.current_text").read(edit.path, done)
     end, function(disk)
       propose(request, disk)
     end, failed)

@@ -101,7 +101,7 @@ end
 
 local attach = require("claude-ide.once")(function()
   require("claude-ide.ui.guard.typing").listen()
-  require("claude-ide.sessions.ours").also(function()
+  require("claude-ide.sessions.own").also(function()
     local running = {} ---@type claude-ide.sessions.Other[]
     for _, shown in ipairs(chats) do
       local chat = shown.chat
@@ -153,7 +153,7 @@ local function begin(shown)
       end
     end,
     function()
-      require("claude-ide.chat.prompt").dress(shown.prompt)
+      require("claude-ide.chat.prompt").set_window_options(shown.prompt)
     end,
     function()
       require("claude-ide.sessions.announce").attach()
@@ -201,7 +201,7 @@ local function show_again(chat, begun)
   if not require("claude-ide.chat.open_prompts").of(shown.prompt) then
     require("claude-ide.ui.own_buffer").delete(shown.prompt) -- `:bdelete` leaves it empty, without its keys
     shown.prompt = new_prompt(shown.chat)
-    require("claude-ide.chat.prompt").dress(shown.prompt)
+    require("claude-ide.chat.prompt").set_window_options(shown.prompt)
   end
   show(shown)
   if begun then

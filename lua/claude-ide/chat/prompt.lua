@@ -311,7 +311,7 @@ function M.create(chat, acts)
     draw_again = function()
       prompts[prompt.buf], prompt.at = prompt, 0
       map(prompt)
-      M.dress(prompt.buf)
+      M.set_window_options(prompt.buf)
     end,
     bo = { buftype = "acwrite", completefunc = COMPLETE, omnifunc = COMPLETE },
   })
@@ -383,7 +383,7 @@ end
 
 ---Restores the draft, and sets the filetype and completion. After the window is shown, since FileType autocommands take a while.
 ---@param buf integer
-function M.dress(buf)
+function M.set_window_options(buf)
   local prompt = prompts[buf]
   if not prompt or not vim.api.nvim_buf_is_valid(buf) then
     return

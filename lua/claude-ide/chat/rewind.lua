@@ -77,7 +77,7 @@ end
 ---@param paths string[] all that the agent restores
 ---@param spared string[] that get back what they hold now
 local function restore(chat, message, paths, spared)
-  local landing = require("claude-ide.journal.landing")
+  local landing = require("claude-ide.journal.transaction")
   local going, is_spared = landing.begin(nil, true), {}
   for _, path in ipairs(spared) do
     is_spared[path] = true
@@ -147,7 +147,7 @@ end
 ---@param paths string[]
 ---@param rewound claude-ide.chat.Rewound
 local function confirm(chat, message, paths, rewound)
-  local can_keep = require("claude-ide.journal.landing").can_keep
+  local can_keep = require("claude-ide.journal.transaction").can_keep
   local unkept = vim.tbl_filter(function(path)
     return not can_keep(path)
   end, paths)
@@ -180,14 +180,14 @@ end
 ---@param message claude-ide.chat.rewind.Prompt
 function M.to(chat, message)
   local guard = require("claude-ide.ui.guard")
-  local request = guard.ask()
+  local request = guard.request()
   ask(chat, message, true, function(rewound)
     local paths = changed(rewound, chat) or {}
     if #paths == 0 then
       return require("claude-ide.ui.notice").info("No file has changed since that prompt.")
     end
     -- Keys typed while the agent answers are not meant for the question.
-    guard.when_asked("rewind", "A question about going back", function()
+    guard.when_requested("rewind", "A question about going back", function()
       confirm(chat, message, paths, rewound)
     end, request)
   end)

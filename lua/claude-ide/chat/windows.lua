@@ -322,7 +322,7 @@ function M.has_room(shown)
   for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
     local buf = vim.api.nvim_win_get_buf(win)
     local row, column = unpack(vim.api.nvim_win_get_position(win)) ---@type integer, integer
-    local kind, of_buf = require("claude-ide.ui.ours").kind(buf), open_views.of_buffer(buf)
+    local kind, of_buf = require("claude-ide.ui.buffer_marks").kind(buf), open_views.of_buffer(buf)
     local is_one = kind == "terminal" or kind == "prompt" or of_buf ~= nil and of_buf.source.is_chat
     is_one = is_one and vim.api.nvim_win_get_config(win).relative == "" -- floats take no room
     local begins = here.is_vertical and column or row

@@ -142,7 +142,7 @@ local function with_agent(rest, after, words)
   end
   words.text = text
   local opts = { agent = agent, resume = session, list = list, title = agent.name }
-  if session and #session <= require("claude-ide.ui.ours").SHOWN_ID then
+  if session and #session <= require("claude-ide.ui.buffer_marks").SHOWN_ID then
     opts = require("claude-ide.chat.acp.restored").opened(agent, session)
   end
   return require("claude-ide.chat").open(vim.tbl_extend("force", said(words), opts))

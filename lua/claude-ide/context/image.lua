@@ -74,7 +74,7 @@ local function of_file(path, done)
       elseif stat.size > MOST_BYTES then
         return done(nil, too_large(stat.size))
       end
-      require("claude-ide.proposal.present_text").read(path, function(disk)
+      require("claude-ide.proposal.current_text").read(path, function(disk)
         if not disk.bytes then
           return done(nil, disk.problem or ("there is no file %s"):format(name))
         end

@@ -28,7 +28,7 @@ local function listed(list)
   return function(at, argument, done)
     local most = require("claude-ide.context.lines").MOST_BYTES
     require("claude-ide.language.task").run("a list", function(task)
-      local text, none = require("claude-ide.language.answer").whole(task, list(task, at, argument), most)
+      local text, none = require("claude-ide.language.paging").whole(task, list(task, at, argument), most)
       return { text = text, none = none }
     end, function(found, err)
       local why = found and found.none or err and err.message or "it could not be read"
@@ -162,7 +162,7 @@ function M.read(reference, at, done)
     part.problem = not found and (why or "nothing is there") or nil
     local most = require("claude-ide.context.lines").MOST_BYTES
     if part.text and #part.text > most + 1024 then
-      part.text = require("claude-ide.language.answer").cut(part.text, most)
+      part.text = require("claude-ide.language.paging").cut(part.text, most)
     end
     done(part)
   end

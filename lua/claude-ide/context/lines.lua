@@ -150,7 +150,7 @@ local function of_disk(path, first, last, done)
   if require("claude-ide.privacy").withholds(path) then
     return done(nil, vim.fs.basename(path) .. " is private (selection.deny)")
   end
-  require("claude-ide.proposal.present_text").read(path, function(disk)
+  require("claude-ide.proposal.current_text").read(path, function(disk)
     if not disk.bytes then
       return done(nil, disk.problem or vim.fs.basename(path) .. " does not exist")
     end

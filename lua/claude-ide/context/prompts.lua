@@ -140,7 +140,7 @@ end
 ---@param cwd string
 ---@return string? text nil: a prompt does not exist
 ---@return string? problem
-function M.put_in(text, cwd)
+function M.expand(text, cwd)
   local references = vim.tbl_filter(function(reference)
     return reference.name == "prompt" and reference.argument ~= nil
   end, require("claude-ide.context.reference").find(text))

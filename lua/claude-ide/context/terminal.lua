@@ -5,7 +5,7 @@ local MOST_LINES = 300
 
 local function is_theirs(buf)
   return vim.bo[buf].buftype == "terminal"
-    and require("claude-ide.ui.ours").kind(buf) == nil
+    and require("claude-ide.ui.buffer_marks").kind(buf) == nil
     and not require("claude-ide.terminal").of_buffer(buf)
     and not require("claude-ide.buffer").is_private(buf)
 end

@@ -123,7 +123,7 @@ local function visible(text, column, look)
     local width = look.tabstop - column % look.tabstop
     return (" "):rep(width), width
   end
-  text = vim.fn.strtrans(text .. require("claude-ide.unseen").names(text))
+  text = vim.fn.strtrans(text .. require("claude-ide.invisible_text").names(text))
   return text, vim.api.nvim_strwidth(text)
 end
 

@@ -66,7 +66,7 @@ end
 ---Whether all its windows are open.
 ---@param view claude-ide.diffview.View
 ---@return boolean
-function M.stands(view)
+function M.all_windows_open(view)
   return vim.iter(vim.tbl_values(view.wins)):all(vim.api.nvim_win_is_valid)
 end
 
@@ -140,7 +140,7 @@ local function open_windows(view)
 end
 
 local function dress_list(win)
-  require("claude-ide.ui.window_look").window(win)
+  require("claude-ide.ui.window_options").window(win)
   local wo = vim.wo[win][0]
   wo.number, wo.relativenumber, wo.signcolumn, wo.foldcolumn = false, false, "no", "0"
   wo.statuscolumn, wo.wrap, wo.cursorline, wo.list, wo.spell = "", false, true, false, false
@@ -222,7 +222,7 @@ function M.open(view, focus)
       if side == "list" then
         dress_list(win)
       else
-        require("claude-ide.ui.window_look").window(win)
+        require("claude-ide.ui.window_options").window(win)
       end
     end
     M.set_winbars(view)
@@ -264,7 +264,7 @@ local function arrange(view)
     open_now(view)
   end)
   if view.wins.now then
-    require("claude-ide.ui.window_look").window(view.wins.now)
+    require("claude-ide.ui.window_options").window(view.wins.now)
   end
   view.fitted = nil
   M.fit(view)
@@ -331,7 +331,7 @@ end
 function M.put(win, buf)
   vim.wo[win][0].winfixbuf = false
   vim.api.nvim_win_set_buf(win, buf)
-  require("claude-ide.ui.window_look").window(win)
+  require("claude-ide.ui.window_options").window(win)
 end
 
 ---@param view claude-ide.diffview.View
@@ -380,7 +380,7 @@ end
 ---Rearranges the remaining windows. If the user closed the current text, or moved the proposal to another tab page (`<C-w>T`), the
 ---proposal is shown alone.
 ---@param view claude-ide.diffview.View whose proposal is in some window
-function M.mend(view)
+function M.restore_windows(view)
   silently(function()
     local alone = not M.is_shown(view, "now")
     if not M.is_shown(view, "proposal") then
@@ -390,7 +390,7 @@ function M.mend(view)
         view.tab, view.place, view.gives_way, alone = tab, "tab", nil, true
       end
       view.wins.proposal = win
-      require("claude-ide.ui.window_look").window(win)
+      require("claude-ide.ui.window_options").window(win)
     end
     M.switch(view, alone and "unified" or view.layout)
     if view.lost_here then
@@ -499,7 +499,7 @@ end
 
 ---Closes the windows temporarily.
 ---@param view claude-ide.diffview.View
-function M.put_aside(view)
+function M.hide_for_another(view)
   silently(function()
     return take_away(view)
   end)

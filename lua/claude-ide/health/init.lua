@@ -72,7 +72,7 @@ local function check_library()
   elseif problem then
     vim.health.error(problem.what, {
       problem.detail,
-      ("Run `%s`%s."):format(problem.mend, problem.restart and ", then restart Neovim" or ""),
+      ("Run `%s`%s."):format(problem.remedy, problem.restart and ", then restart Neovim" or ""),
     })
   end
   if require("claude-ide.update").is_outdated() then
@@ -293,7 +293,7 @@ local function check_notebooks()
     vim.health.ok(("executeCode: %s (%s, Python %s)%s"):format(found.path, found.from, found.version, kernel))
   else
     local what = "executeCode is not offered: " .. (missing and missing.what or "No Python said what it has.")
-    local advice = missing and missing.mend and ("Run `%s`"):format(missing.mend)
+    local advice = missing and missing.remedy and ("Run `%s`"):format(missing.remedy)
       or "Install Python and ipykernel, or say where they are: notebook.kernel"
     if require("claude-ide.config").get().notebook.kernel then
       vim.health.warn(what, { advice })

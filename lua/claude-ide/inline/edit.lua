@@ -152,7 +152,7 @@ end
 ---@param lines string[]
 function propose(edit, lines)
   local buf = edit.buf
-  local now = require("claude-ide.proposal.present_text").of_base(buf)
+  local now = require("claude-ide.proposal.current_text").of_base(buf)
   if vim.deep_equal(now.lines, lines) then
     finish(edit)
     return notice().info(("Claude proposes no change to %s."):format(name_of(edit)))
@@ -312,7 +312,7 @@ function M.start(buf, first, last, what)
     return nil, "These are too many lines for one edit: at most 64 kB."
   end
   local cwd = require("claude-ide.terminal.environment").folder()
-  local whole, missing = require("claude-ide.context.prompts").put_in(what, cwd)
+  local whole, missing = require("claude-ide.context.prompts").expand(what, cwd)
   if not whole then
     return nil, missing
   end

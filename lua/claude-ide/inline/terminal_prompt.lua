@@ -43,7 +43,7 @@ end
 ---@return string? err
 function M.put(text, at)
   local context = require("claude-ide.context")
-  local words, missing = require("claude-ide.context.prompts").put_in(text, at.cwd)
+  local words, missing = require("claude-ide.context.prompts").expand(text, at.cwd)
   if not words then
     return nil, missing
   end

@@ -56,7 +56,7 @@ local jobs = {}
 local forgets = false
 
 local function forget_if_unneeded()
-  if forgets and next(jobs) == nil and not require("claude-ide.journal.rest").needs_copies() then
+  if forgets and next(jobs) == nil and not require("claude-ide.journal.untracked").needs_copies() then
     forgets = false
     require("claude-ide.native").checkpoint("forget")
   end

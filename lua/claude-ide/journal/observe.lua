@@ -131,7 +131,7 @@ local leaving = {}
 ---@param turn integer
 ---@param files table<integer, claude-ide.journal.Followed> no longer tracked
 ---@param is_over boolean whether the turn ends, too
-local function let_go(client, turn, files, is_over)
+local function finish_tracking(client, turn, files, is_over)
   local open, known = 1, require("claude-ide.journal.pending").begin()
   local function one_less()
     open = open - 1
@@ -177,7 +177,7 @@ function M.settle(client, is_over)
   followed[client] = next(left) and left or nil
   if turn then
     leave_out_unkept(client, turn)
-    let_go(client, turn, files, is_over)
+    finish_tracking(client, turn, files, is_over)
   end
 end
 
@@ -192,7 +192,7 @@ function M.edit_over(client, call)
       if one.settled and not next(one.calls) then
         mine[id] = nil
         followed[client] = next(mine) and mine or nil
-        let_go(client, one.turn, { [id] = one }, one.settled.is_over)
+        finish_tracking(client, one.turn, { [id] = one }, one.settled.is_over)
       end
     end
   end

@@ -24,7 +24,7 @@ local allowed = {}
 ---@param client integer
 ---@param index integer
 ---@return claude-ide.journal.Allowed
-local function take_out(client, index)
+local function remove(client, index)
   local one = table.remove(allowed[client], index)
   if #allowed[client] == 0 then
     allowed[client] = nil
@@ -37,7 +37,7 @@ end
 ---@param words? string
 ---@param is_gone? boolean
 local function finish(client, index, words, is_gone)
-  take_out(client, index).done(words, is_gone)
+  remove(client, index).done(words, is_gone)
 end
 
 ---Waits for the result of an edit.
@@ -56,7 +56,7 @@ function M.await(client, path, done)
   return function()
     for index, other in ipairs(allowed[client] or {}) do
       if other == one then
-        take_out(client, index)
+        remove(client, index)
         break
       end
     end

@@ -181,7 +181,7 @@ local function tell(entry, now, wrote, each, done)
   end
   changes.compare(from, now, unwanted, tell_one, function(left_out, rest, too_many)
     require("claude-ide.journal.store").leave_out(entry.turn, left_out)
-    require("claude-ide.journal.rest").add(entry.turn, rest)
+    require("claude-ide.journal.untracked").add(entry.turn, rest)
     if too_many then
       require("claude-ide.ui.notice").warn(
         ("Commands of Claude's changed %d files. `:Claude review` shows %d of them."):format(

@@ -236,7 +236,7 @@ function follow(reader, file)
 end
 
 ---@param reader claude-ide.journal.Reader
-local function let_go(reader)
+local function close_reader(reader)
   for _, reading in pairs(reader.files) do
     reading.close()
   end
@@ -253,7 +253,7 @@ function M.stop(client)
   readers[client] = nil
   require("claude-ide.journal.refusals").stop(client)
   if reader then
-    let_go(reader)
+    close_reader(reader)
   end
 end
 
@@ -287,7 +287,7 @@ local function ensure(client, session_of, since)
   if not session or (reader.session == session and (reader.stop_finding or next(reader.files))) then
     return reader
   end
-  let_go(reader)
+  close_reader(reader)
   local function look(answer)
     sessions().find(session, answer)
   end

@@ -207,7 +207,7 @@ function M.undoable_turn()
     local has_undoable = vim.iter(found):any(function(one)
       return one.undo ~= nil and one.undo.hunks > 0
     end)
-    if has_undoable or require("claude-ide.journal.rest").count(turns[i].id) > 0 then
+    if has_undoable or require("claude-ide.journal.untracked").count(turns[i].id) > 0 then
       return turns[i].id
     end
     fallback = fallback or (#found > 0 and turns[i].id or nil)
@@ -265,8 +265,8 @@ end
 ---@param done fun(results: claude-ide.journal.Undone[], stopped: boolean)
 ---@return claude-ide.journal.Undoing
 function M.turn(id, done)
-  local rest, turn = require("claude-ide.journal.rest"), store().turn(id)
-  require("claude-ide.journal.landing").move_back(id)
+  local rest, turn = require("claude-ide.journal.untracked"), store().turn(id)
+  require("claude-ide.journal.transaction").move_back(id)
   local list, results, stopped, at = store().files(id), {}, false, 0
   local count = #list
   ---@type claude-ide.journal.Undoing
@@ -304,7 +304,7 @@ function M.turn(id, done)
     at = at + 1
     local file = list[at]
     if not file then
-      require("claude-ide.journal.undo_rest").undo(
+      require("claude-ide.journal.undo_untracked").undo(
         id,
         turn and turn.started or os.time(),
         pace,

@@ -159,7 +159,7 @@ function M.answer(task, found, opts)
   local said = #hits > MANY and {} or nil ---@type table<string, true>?
   local notes = vim.list_extend({}, opts.notes or {})
   notes[#notes + 1] = said and "(lines that say the same are quoted once)"
-  return require("claude-ide.language.answer").pages(task, {
+  return require("claude-ide.language.paging").pages(task, {
     head = opts.head(#hits, count),
     count = #hits,
     entry = function(index)

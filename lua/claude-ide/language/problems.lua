@@ -136,7 +136,7 @@ end
 ---@param args { path?: string, severity?: "error"|"warning"|"info"|"hint", cursor?: string }
 ---@return { text: string }
 function M.text(task, args)
-  return require("claude-ide.language.answer").pages(task, M.list(task, args))
+  return require("claude-ide.language.paging").pages(task, M.list(task, args))
 end
 
 ---Diagnostics in a range of lines.

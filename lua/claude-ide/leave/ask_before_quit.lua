@@ -28,7 +28,7 @@ local function working()
     local activity, terminal = ours.session.state.activity, ours.terminal
     local ends = terminal and terminal:bufnr() ~= nil and not terminal.spec.job or ours.other ~= nil
     return ends and (activity == "working" or activity == "waiting" or has_held_prompt(ours))
-  end, require("claude-ide.sessions.ours").list())
+  end, require("claude-ide.sessions.own").list())
 end
 
 ---Neovim waits for a key after the error of a refused exit. Nothing but a callback that may not touch the editor runs meanwhile.
@@ -206,7 +206,7 @@ local function unsaved()
   return vim.iter(vim.api.nvim_list_bufs()):find(function(buf)
     local bo = vim.bo[buf]
     local is_kept = bo.modified and (bo.buftype == "" or bo.buftype == "acwrite" or bo.buftype == "help")
-    return is_kept and not require("claude-ide.ui.ours").kind(buf)
+    return is_kept and not require("claude-ide.ui.buffer_marks").kind(buf)
   end)
 end
 

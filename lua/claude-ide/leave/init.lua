@@ -16,7 +16,7 @@ end
 
 local close_key_list = let("claude-ide.ui.key_list", "close")
 local stop_server = let("claude-ide.server", "stop")
-local leave_clients = let("claude-ide.tools.client_requester", "leave")
+local leave_clients = let("claude-ide.tools.claude_client", "leave")
 local close_requests = let("claude-ide.requests", "close_those")
 local take_diffs_down = let("claude-ide.proposal.on_screen", "clear_all")
 local take_review_down = let("claude-ide.review", "close")
@@ -27,11 +27,11 @@ local function can_be_read_again(buf)
   local view = require("claude-ide.transcript.open_views").of_buffer(buf)
   return view ~= nil
     and (view.name ~= nil or not view.source.is_chat)
-    and require("claude-ide.ui.ours").conversation(vim.api.nvim_buf_get_name(buf)) ~= nil
+    and require("claude-ide.ui.buffer_marks").conversation(vim.api.nvim_buf_get_name(buf)) ~= nil
 end
 
 local function is_ours(buf)
-  local kind = require("claude-ide.ui.ours").kind(buf)
+  local kind = require("claude-ide.ui.buffer_marks").kind(buf)
   local terminal = package.loaded["claude-ide.terminal"]
   return kind ~= nil and not (kind == "transcript" and can_be_read_again(buf))
     or type(terminal) == "table" and terminal.of_buffer(buf) ~= nil
@@ -55,7 +55,7 @@ end
 ---Deletes kept buffers: they are listed, and would be saved as edited files.
 local function forget_kept()
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-    if require("claude-ide.ui.ours").kind(buf) == "kept" and #vim.fn.win_findbuf(buf) == 0 then
+    if require("claude-ide.ui.buffer_marks").kind(buf) == "kept" and #vim.fn.win_findbuf(buf) == 0 then
       vim.api.nvim_buf_delete(buf, { force = true })
     end
   end
@@ -97,7 +97,9 @@ function M.session_loaded()
     local requesters = require("claude-ide.chat.acp.agents").spoken_names()
     vim.list_extend(requesters, { "Claude", "Qwen Code" })
     for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-      if vim.api.nvim_buf_is_valid(buf) and require("claude-ide.ui.ours").is_dead(buf, requesters) then
+      if
+        vim.api.nvim_buf_is_valid(buf) and require("claude-ide.ui.buffer_marks").is_dead(buf, requesters)
+      then
         pcall(require("claude-ide.window").delete_buffer, buf)
       end
     end

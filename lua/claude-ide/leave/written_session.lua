@@ -19,7 +19,7 @@ end
 local function names_of_ours()
   local names = {} ---@type table<string, true>
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-    if require("claude-ide.ui.ours").kind(buf) and vim.api.nvim_buf_get_name(buf) ~= "" then
+    if require("claude-ide.ui.buffer_marks").kind(buf) and vim.api.nvim_buf_get_name(buf) ~= "" then
       for _, name in ipairs(names_of(buf)) do
         names[name] = true
       end

@@ -185,7 +185,7 @@ local function entry_of_buffer(buf, first, last)
   elseif
     not require("claude-ide.path").is_plain(name)
     or vim.bo[buf].buftype == "terminal"
-    or require("claude-ide.ui.ours").kind(buf)
+    or require("claude-ide.ui.buffer_marks").kind(buf)
   then
     return nil, "This buffer is not a file, so it cannot be mentioned."
   end

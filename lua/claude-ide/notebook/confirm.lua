@@ -1,7 +1,7 @@
 -- Asks the user before code runs in a kernel, if `notebook.confirm` is set or the client may be of another machine: presenter and requester of this kind of request. The code is
 -- shown in a float with keys to run or reject it; closing the float rejects.
 -- Invariants: it opens only while the user is idle, and typing that continues decides nothing (ui/guard). Nothing hides in the code
--- (unseen.lua), and it runs only after all of it was visible (ui/read_through.lua).
+-- (invisible_text.lua), and it runs only after all of it was visible (ui/read_through.lua).
 local M = {}
 
 local KIND = "run_code"
@@ -55,7 +55,7 @@ local function max_height()
 end
 
 local function shown(code, width)
-  local unseen, lines = require("claude-ide.unseen"), {}
+  local unseen, lines = require("claude-ide.invisible_text"), {}
   for _, line in ipairs(unseen.lines(vim.split(code, "\n", { plain = true }), unseen.CODE)) do
     vim.list_extend(lines, require("claude-ide.width").pieces(unseen.characters(line), width, max_height()))
   end
@@ -162,7 +162,7 @@ local presenter = {
     ---@cast question claude-ide.notebook.Question
     know_language(question, function()
       if question.state == "pending" then
-        require("claude-ide.ui.guard").when_free(attention_id(question), question.name, function()
+        require("claude-ide.ui.guard").when_idle(attention_id(question), question.name, function()
           open(question)
         end, "Claude wants to run code", question.requester.asks_here)
       end

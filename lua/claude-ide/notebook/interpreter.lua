@@ -19,7 +19,7 @@ local CHECK = "import importlib.util as u, sys\n"
 
 ---@class claude-ide.notebook.Missing
 ---@field what string sentence for the user
----@field mend? string command that fixes it
+---@field remedy? string command that fixes it
 
 ---@class claude-ide.notebook.Candidate
 ---@field path string
@@ -137,7 +137,7 @@ function M.find(folder, done)
       local what = #candidates == 0 and "There is no Python on the PATH or in the project."
         or ("%s (%s) has no %s."):format(candidates[1].path, candidates[1].from, needs)
       return vim.schedule(function()
-        done(nil, { what = what, mend = remedy(folder, candidates[1]) })
+        done(nil, { what = what, remedy = remedy(folder, candidates[1]) })
       end)
     end
     ask(candidate.path, function(version, has)

@@ -48,7 +48,7 @@ end
 ---@param diff claude-ide.Diff
 ---@param contents string
 ---@return boolean
-function M.only_the_prompt_can(diff, contents)
+function M.is_empty_new_file(diff, contents)
   local text = diff.files[1].text
   return contents == ""
     and diff.requester.writes == "agent"
@@ -64,7 +64,7 @@ end
 ---@param contents string accepted
 ---@return boolean
 function M.is_made_by_others(file, contents)
-  if not file.text or not require("claude-ide.proposal.present_text").is_new(file.text.now) then
+  if not file.text or not require("claude-ide.proposal.current_text").is_new(file.text.now) then
     return false
   end
   local stat = vim.uv.fs_stat(file.path)
@@ -76,7 +76,7 @@ end
 ---@param path string
 ---@return string? bytes
 local function contents_of(path)
-  return (require("claude-ide.file").read_now(path, require("claude-ide.proposal.present_text").MAX_BYTES))
+  return (require("claude-ide.file").read_now(path, require("claude-ide.proposal.current_text").MAX_BYTES))
 end
 
 ---Whether the file differs from the diff's base, and its writer would not notice.
@@ -140,7 +140,7 @@ function M.to_write(file, bytes)
   if bytes then
     local proposal = require("claude-ide.buffer.bytes")
     accepted = vim.api.nvim_buf_get_lines(text.bufs.proposal, 0, -1, false)
-    written = require("claude-ide.proposal.merge_unsaved").take_out(unsaved, accepted)
+    written = require("claude-ide.proposal.merge_unsaved").split(unsaved, accepted)
     contents = proposal.encode(written, text.format)
   end
   return contents, { before = text.now.lines, accepted = accepted, written = written }
@@ -151,7 +151,7 @@ end
 local function jobs_of(diff)
   local files, jobs = require("claude-ide.proposal.files"), {}
   for _, file in ipairs(diff.files) do
-    if not files.left(file).nothing then
+    if not files.remaining(file).nothing then
       jobs[#jobs + 1] = { file = file.planned, text = files.wanted(file) }
     end
   end
@@ -264,7 +264,7 @@ end
 function M.renew_plan(diff, done)
   local changeset, files, jobs = require("claude-ide.changeset"), {}, {}
   for _, file in ipairs(diff.files) do
-    local left = require("claude-ide.proposal.files").left(file)
+    local left = require("claude-ide.proposal.files").remaining(file)
     if not left.nothing then
       files[#files + 1] = file
       jobs[#jobs + 1] = { file = file.planned, text = require("claude-ide.proposal.files").wanted(file) }

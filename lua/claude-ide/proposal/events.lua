@@ -4,10 +4,10 @@ local M = {}
 ---Handlers of closed windows and buffers of a diff. It continues as long as a window shows the proposal, alone if the current text was
 ---closed.
 ---@param entry claude-ide.proposal.Entry on the screen
----@param mend fun(entry: claude-ide.proposal.Entry) rearranges the remaining windows
+---@param restore fun(entry: claude-ide.proposal.Entry) rearranges the remaining windows
 ---@return fun(win: integer) window_lost
 ---@return fun(side: claude-ide.diffview.Side) buffer_lost
-local function losses(entry, mend)
+local function losses(entry, restore)
   local windows, view = require("claude-ide.diffview.windows"), entry.view --[[@as claude-ide.diffview.View]]
   local function waits()
     return entry.diff.state == "pending" and entry.view == view
@@ -22,7 +22,7 @@ local function losses(entry, mend)
     vim.schedule(function()
       require("claude-ide.ui.guard.waits").when_windows_may_change(function()
         if waits() and windows.window_of_proposal(view) then
-          mend(entry)
+          restore(entry)
         else
           gone()
         end
@@ -50,10 +50,10 @@ end
 
 ---@param entry claude-ide.proposal.Entry on the screen
 ---@param file claude-ide.proposal.File prepared
----@param mend fun(entry: claude-ide.proposal.Entry) rearranges the remaining windows
-function M.attach(entry, file, mend)
+---@param restore fun(entry: claude-ide.proposal.Entry) rearranges the remaining windows
+function M.attach(entry, file, restore)
   local diff, bufs = entry.diff, file.text.bufs
-  local window_lost, buffer_lost = losses(entry, mend)
+  local window_lost, buffer_lost = losses(entry, restore)
 
   ---@param events vim.api.keyset.events
   ---@param opts table

@@ -45,7 +45,7 @@ function M.wanted(file)
 end
 
 ---The remaining changes of a file.
----@class claude-ide.proposal.Left
+---@class claude-ide.proposal.Remaining
 ---@field kept integer proposed hunks
 ---@field total integer
 ---@field added integer lines
@@ -54,8 +54,8 @@ end
 ---@field nothing boolean no change is left
 
 ---@param file claude-ide.proposal.File with its text, or planned
----@return claude-ide.proposal.Left
-function M.left(file)
+---@return claude-ide.proposal.Remaining
+function M.remaining(file)
   local comparison, live, hunks = M.comparison(file), require("claude-ide.diffview.hunks"), file.hunks
   local left = {
     kept = #comparison.hunks,
@@ -83,7 +83,7 @@ end
 local MAX_QUOTE, MAX_QUOTED = 80, 3
 
 ---@param file claude-ide.proposal.File
----@param left claude-ide.proposal.Left
+---@param left claude-ide.proposal.Remaining
 ---@return { line: integer, text: string }[]
 local function quotes(file, left)
   local found = {}
@@ -127,7 +127,7 @@ end
 function M.outcome(file)
   local planned, left =
     file.planned, --[[@as claude-ide.changeset.File]]
-    M.left(file)
+    M.remaining(file)
   return {
     path = file.path,
     from = planned.from,
@@ -147,7 +147,7 @@ end
 local function listed(file)
   local planned, left =
     file.planned, --[[@as claude-ide.changeset.File]]
-    M.left(file)
+    M.remaining(file)
   local is_moved, is_changed = planned.kind == "renamed", left.added + left.removed > 0
   local kind = planned.kind --[[@as "created"|"modified"|"deleted"]]
   if is_moved then

@@ -140,7 +140,7 @@ function M.focus(id, path)
   require("claude-ide.diffview.windows").focus(entry.view --[[@as claude-ide.diffview.View]])
   for index, file in ipairs(diff.files) do
     if file.path == path then
-      require("claude-ide.proposal.upkeep").show_file(entry, index)
+      require("claude-ide.proposal.view").show_file(entry, index)
     end
   end
   return true
@@ -214,7 +214,7 @@ end
 ---@return claude-ide.proposal.ItemFile
 local function file_of(file)
   local files = require("claude-ide.proposal.files")
-  local left, first = files.left(file), files.comparison(file).hunks[1]
+  local left, first = files.remaining(file), files.comparison(file).hunks[1]
   return { path = file.path, added = left.added, removed = left.removed, first = first and first.old }
 end
 
@@ -269,13 +269,13 @@ end
 ---@param call string
 ---@param result claude-ide.sessions.ToolResult
 function M.call_ended(requester, call, result)
-  require("claude-ide.proposal.unwritten").ended(requester, call, result)
+  require("claude-ide.proposal.missing_writes").ended(requester, call, result)
 end
 
 ---A requester that reports its calls is gone.
 ---@param requester claude-ide.requests.Requester
 function M.requester_gone(requester)
-  require("claude-ide.proposal.unwritten").gone(requester)
+  require("claude-ide.proposal.missing_writes").gone(requester)
 end
 
 ---Registers the kind of request and subscribes to events, once. Keys are recorded from then on, so that a diff knows whether the user is
@@ -302,7 +302,7 @@ M.attach = require("claude-ide.once")(function()
   end)
   local bus, keys = require("claude-ide.bus"), require("claude-ide.ui.guard.typing")
   bus.on("requests_changed", function()
-    require("claude-ide.proposal.upkeep").recount()
+    require("claude-ide.proposal.view").recount()
   end)
   bus.on("client_ready", keys.listen)
 end)

@@ -70,7 +70,7 @@ local function pressed(entry, verb, run)
     if diff.state == "pending" and not diff.applying and here then
       if entry.waits then
         -- Neovim refused to quit and showed its buffer in some window, and the key came before that was corrected.
-        require("claude-ide.proposal.waiting_line").gather_strays()
+        require("claude-ide.proposal.queue").fix_misplaced_buffers()
       end
       local guarded, sight = require("claude-ide.ui.guard.window"), entries.sight(entry)
       if not decides or guarded.proposal_accepts_key(sight) then

@@ -14,7 +14,7 @@ local M = {}
 ---@param format claude-ide.bytes.Format
 ---@return string[] lines to show
 ---@return claude-ide.proposal.Unsaved? unsaved nil: none
-function M.put_in(now, lines, format)
+function M.merge(now, lines, format)
   local utf8 = now.buf and require("claude-ide.buffer.format").is_utf8(vim.bo[now.buf].fileencoding)
   if now.against ~= "buffer" or not now.disk.bytes or not utf8 or format.empty or now.format.empty then
     return lines, nil
@@ -31,7 +31,7 @@ end
 ---@param unsaved claude-ide.proposal.Unsaved
 ---@param accepted string[] shown text, as edited by the user
 ---@return string[] lines including unsaved lines that the user edited in the diff
-function M.take_out(unsaved, accepted)
+function M.split(unsaved, accepted)
   local lines, overlaps = require("claude-ide.merge").three_way(unsaved.shown, accepted, unsaved.proposed)
   return overlaps == 0 and #lines > 0 and lines or accepted
 end

@@ -35,7 +35,7 @@ end
 ---Closes a diff's windows, and guards the window that the user returns to.
 ---@param entry claude-ide.proposal.Entry
 local function close_view(entry)
-  local view, turns = require("claude-ide.diffview.windows"), require("claude-ide.proposal.waiting_line")
+  local view, turns = require("claude-ide.diffview.windows"), require("claude-ide.proposal.queue")
   local closed = entry.view --[[@as claude-ide.diffview.View]]
   local was_within = closed.lost_here or view.is_within(closed)
   local follower, after = next_shown(entry), turns.next()
@@ -50,7 +50,7 @@ local function close_view(entry)
     end,
   })
   if after then
-    turns.come_forward(after, went_back and closed or nil)
+    turns.show_next(after, went_back and closed or nil)
   end
   local in_another = vim.iter(pairs(entries)):any(function(_, other)
     return other.view ~= nil and view.is_within(other.view)
@@ -102,7 +102,7 @@ local function give_up_names(entry)
   require("claude-ide.ui.quietly").run(function()
     for side, words in pairs({ proposal = "accepted", now = "before" }) do
       if vim.api.nvim_buf_is_valid(bufs[side]) then
-        require("claude-ide.ui.ours").rename(bufs[side], words)
+        require("claude-ide.ui.buffer_marks").rename(bufs[side], words)
       end
     end
   end)
@@ -138,7 +138,7 @@ end
 
 ---Takes down a settled diff, now or in a moment.
 ---@param entry claude-ide.proposal.Entry
-function M.take_down(entry)
+function M.close_view(entry)
   if vim.v.exiting ~= vim.NIL then
     return
   end
@@ -171,9 +171,9 @@ end
 
 ---Takes a diff down temporarily, for another one; it returns when that is decided.
 ---@param entry claude-ide.proposal.Entry
-local function put_aside(entry)
+local function hide_for_another(entry)
   vim.api.nvim_del_augroup_by_id(entry.group --[[@as integer]])
-  require("claude-ide.diffview.windows").put_aside(entry.view --[[@as claude-ide.diffview.View]])
+  require("claude-ide.diffview.windows").hide_for_another(entry.view --[[@as claude-ide.diffview.View]])
   entry.group, entry.view, entry.waits = nil, nil, true
 end
 
@@ -194,12 +194,12 @@ local function has_to_wait(entry, opts)
   require("claude-ide.ui.guard.closing").finish()
   local before = current()
   if before and opts.asked then
-    put_aside(before)
+    hide_for_another(before)
     return false
   elseif before then
     return true
   end
-  return require("claude-ide.proposal.waiting_line").is_unwanted(entry, opts)
+  return require("claude-ide.proposal.queue").is_unwanted(entry, opts)
 end
 
 ---Takes down all diffs immediately: Neovim is about to exit.
@@ -227,7 +227,7 @@ function M.show(entry, how)
     return -- shown meanwhile
   end
   local view = require("claude-ide.diffview.windows")
-  local shown = require("claude-ide.proposal.upkeep").make_view(entry)
+  local shown = require("claude-ide.proposal.view").make_view(entry)
   local before = require("claude-ide.ui.guard.closing").staying() --[[@as claude-ide.proposal.Entry?]]
   local takes_over = before and before.view and view.is_current(before.view)
   local here = current(before)
@@ -244,7 +244,7 @@ function M.show(entry, how)
   require("claude-ide.ui.guard.window").proposal_opens(require("claude-ide.proposal.state").sight(entry))
   view.open(shown, focus)
   entry.view = shown
-  require("claude-ide.proposal.upkeep").begin(entry)
+  require("claude-ide.proposal.view").begin(entry)
   require("claude-ide.ui.guard.closing").finish()
   if was_shown then
     return

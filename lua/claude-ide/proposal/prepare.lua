@@ -35,13 +35,13 @@ end
 ---@param disk claude-ide.proposal.Disk
 ---@param text claude-ide.proposal.Prepared
 local function of_proposed(file, disk, text)
-  local texts, bytes = require("claude-ide.proposal.present_text"), require("claude-ide.buffer.bytes")
+  local texts, bytes = require("claude-ide.proposal.current_text"), require("claude-ide.buffer.bytes")
   local now = file.base and texts.of_base(file.base) or texts.present(file.old_path, disk)
   text.now = now
   text.lines, text.format = bytes.decode(file.proposed --[[@as string]])
   text.lines, text.format = bytes.level(text.lines, text.format, now.lines, now.format)
   now.lines, now.format = bytes.level(now.lines, now.format, text.lines, text.format)
-  text.lines, text.unsaved = require("claude-ide.proposal.merge_unsaved").put_in(now, text.lines, text.format)
+  text.lines, text.unsaved = require("claude-ide.proposal.merge_unsaved").merge(now, text.lines, text.format)
 end
 
 ---Prepares the texts of a file.
@@ -171,7 +171,7 @@ function M.run(diff, file, changed, compared, done, failed)
   if file.base or planned then
     begin({})
   else
-    guarded(require("claude-ide.proposal.present_text").read)(file.old_path, begin)
+    guarded(require("claude-ide.proposal.current_text").read)(file.old_path, begin)
   end
 end
 

@@ -122,7 +122,7 @@ local function after(diff)
   require("claude-ide.ui.guard.window").decided()
   local entry = require("claude-ide.proposal.state").entry(diff.id)
   if entry then
-    require("claude-ide.proposal.on_screen").take_down(entry)
+    require("claude-ide.proposal.on_screen").close_view(entry)
   end
   emit("ClaudeDiffClosed", diff)
 end
@@ -152,13 +152,13 @@ function M.withdraw(diff, why)
   local entry = require("claude-ide.proposal.state").entry(diff.id)
   if diff.applying then
     -- The result is reported later, when the diff is no longer shown.
-    require("claude-ide.proposal.rescued").note(diff)
-    return entry and require("claude-ide.proposal.on_screen").take_down(entry)
+    require("claude-ide.proposal.user_edits").note(diff)
+    return entry and require("claude-ide.proposal.on_screen").close_view(entry)
   end
   local is_seen_going = entry ~= nil
     and entry.view ~= nil
     and require("claude-ide.diffview.windows").is_within(entry.view)
-  local kept = require("claude-ide.proposal.rescued").keep(diff)
+  local kept = require("claude-ide.proposal.user_edits").keep(diff)
   after(diff)
   say_gone(diff, is_seen_going and why or nil, kept)
 end
@@ -217,7 +217,7 @@ local function renew_those_of(path)
   for _, entry in ipairs(require("claude-ide.proposal.state").pending_entries()) do
     local file = entry.diff.files[1]
     if file.path == path and acceptance.is_outdated(entry.diff) then
-      local _, bytes = require("claude-ide.proposal.rescued").typed(file)
+      local _, bytes = require("claude-ide.proposal.user_edits").typed(file)
       renew(entry, (acceptance.to_write(file, bytes)))
     end
   end
@@ -245,16 +245,20 @@ local function accept_plan(diff, failed)
       local windows = require("claude-ide.diffview.windows")
       if failed then
         failed(err)
-      elseif diff.state == "pending" and entry and not (entry.view and not windows.stands(entry.view)) then
+      elseif
+        diff.state == "pending"
+        and entry
+        and not (entry.view and not windows.all_windows_open(entry.view))
+      then
         renew_plan(diff, err)
       else
         require("claude-ide.ui.notice").warn(("Nothing was written: %s."):format(err))
       end
       if diff.state ~= "pending" then
-        local kept = require("claude-ide.proposal.rescued").keep(diff)
+        local kept = require("claude-ide.proposal.user_edits").keep(diff)
         say_gone(diff, nil, kept)
         emit("ClaudeDiffClosed", diff)
-      elseif entry and entry.view and not windows.stands(entry.view) then
+      elseif entry and entry.view and not windows.all_windows_open(entry.view) then
         M.gone(diff) -- its windows were closed meanwhile
       end
     end,
@@ -274,13 +278,13 @@ function M.accept(diff, failed)
     return true
   end
   local entry, file = require("claude-ide.proposal.state").entry(diff.id), diff.files[1]
-  local buf, bytes = require("claude-ide.proposal.rescued").typed(file)
+  local buf, bytes = require("claude-ide.proposal.user_edits").typed(file)
   if bytes and not file.base and require("claude-ide.position").valid(bytes) ~= bytes then
     return nil, "Fix the proposal and accept again: it is not valid UTF-8."
   end
   local acceptance, name = require("claude-ide.proposal.acceptance"), vim.fs.basename(file.path)
   local contents, afterwards = acceptance.to_write(file, bytes)
-  if acceptance.only_the_prompt_can(diff, contents) then
+  if acceptance.is_empty_new_file(diff, contents) then
     return nil, ("%s: only Claude's own prompt can accept an empty new file."):format(name)
   elseif entry and acceptance.is_outdated(diff) then
     renew(entry, contents)
@@ -299,13 +303,13 @@ function M.accept(diff, failed)
   end
   if diff.state == "pending" then
     local before = file.text and file.text.now.disk.bytes
-    require("claude-ide.proposal.unwritten").note(diff, contents, before, buf)
+    require("claude-ide.proposal.missing_writes").note(diff, contents, before, buf)
   end
   local answer = { outcome = "accepted", contents = contents, on_top = file.on_top }
   if require("claude-ide.requests").settle(diff, answer) then
     if file.text and not file.base then
       reload_when_written(file.path, contents, file.text.now, afterwards, function()
-        require("claude-ide.proposal.unwritten").written(diff)
+        require("claude-ide.proposal.missing_writes").written(diff)
       end)
     end
     after(diff)
@@ -391,7 +395,7 @@ function M.present(diff, at_once)
     return
   end
   local entry = require("claude-ide.proposal.state").entry(diff.id) --[[@as claude-ide.proposal.Entry]]
-  require("claude-ide.proposal.upkeep").prepare_file(entry, 1, function()
+  require("claude-ide.proposal.view").prepare_file(entry, 1, function()
     if #diff.files > 1 then
       entry.list = require("claude-ide.diffview.list").make()
       require("claude-ide.proposal.files").render_list(entry)
@@ -400,7 +404,7 @@ function M.present(diff, at_once)
       M.show(entry, { asked = true })
       return
     end
-    require("claude-ide.proposal.waiting_line").when_free(entry, function()
+    require("claude-ide.proposal.queue").when_idle(entry, function()
       M.show(entry)
     end)
   end, failing(diff))

@@ -56,7 +56,7 @@ local function cannot_accept(diff)
   local file = diff.files[1]
   if not file.text then
     return "Neovim is still reading the file: try again in a moment"
-  elseif require("claude-ide.proposal.rescued").typed(file) then
+  elseif require("claude-ide.proposal.user_edits").typed(file) then
     return "it was changed in Neovim: answer there"
   elseif file.text.now.against == "buffer" then
     return "the file has unsaved changes in Neovim: answer there"

@@ -70,7 +70,7 @@ end
 
 ---@class claude-ide.proposal.WinbarOpts
 ---@field file claude-ide.proposal.File
----@field left claude-ide.proposal.Left of the file
+---@field left claude-ide.proposal.Remaining of the file
 ---@field others integer number of other waiting diffs
 ---@field width integer of the window
 ---@field now? claude-ide.proposal.Now if no other window shows it
@@ -93,7 +93,7 @@ local function state(diff, opts)
     local from = vim.fn.strtrans(require("claude-ide.path").short(of.from --[[@as string]]))
     rank, group, text = RANKS.now, "ClaudeDiffWarning", "moved from " .. from
   elseif
-    of and of.kind == "created" or opts.now and require("claude-ide.proposal.present_text").is_new(opts.now)
+    of and of.kind == "created" or opts.now and require("claude-ide.proposal.current_text").is_new(opts.now)
   then
     rank, text = RANKS.now, "new file"
   elseif diff.plan and #diff.files == 1 then

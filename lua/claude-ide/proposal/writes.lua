@@ -29,7 +29,7 @@ end
 ---@param which "all"|"pending"|"expendable"
 ---@return integer[]
 local function modified_bufs(which)
-  local kept, bufs = require("claude-ide.proposal.rescued"), {
+  local kept, bufs = require("claude-ide.proposal.user_edits"), {
     guard --[[@as integer]],
   }
   for _, entry in pairs(require("claude-ide.proposal.state").entries()) do
@@ -61,7 +61,7 @@ local function step_aside(which)
     set_modified("pending", true)
   end, true)
   vim.schedule(function()
-    require("claude-ide.proposal.waiting_line").gather_strays()
+    require("claude-ide.proposal.queue").fix_misplaced_buffers()
   end)
 end
 
@@ -72,7 +72,7 @@ local function keep_neovim()
   local entry = vim.iter(require("claude-ide.proposal.state").pending_entries()):find(function(one)
     return one.view
       and vim.tbl_contains(vim.tbl_values(one.view.wins), win)
-      and not vim.iter(one.diff.files):any(require("claude-ide.proposal.rescued").typed)
+      and not vim.iter(one.diff.files):any(require("claude-ide.proposal.user_edits").typed)
   end)
   local opened = entry
     and require("claude-ide.ui.quietly").run(function()

@@ -217,9 +217,9 @@ function M.open(scope)
     return true
   end
   local guard = require("claude-ide.ui.guard")
-  local request = guard.ask()
+  local request = guard.request()
   journal().when_known(function()
-    guard.when_asked("review", "The review of what Claude changed", function()
+    guard.when_requested("review", "The review of what Claude changed", function()
       if not open_now(scope) then
         require("claude-ide.review.undo_turn").say_nothing(
           "Nothing to review",

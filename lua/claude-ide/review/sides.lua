@@ -21,7 +21,7 @@ end
 function M.name()
   for buf, as in pairs(unnamed) do
     if vim.api.nvim_buf_is_valid(buf) then
-      require("claude-ide.ui.ours").name(buf, as.path, as.words)
+      require("claude-ide.ui.buffer_marks").name(buf, as.path, as.words)
     end
   end
   unnamed = {}
@@ -86,7 +86,7 @@ end
 ---@param buf integer
 ---@return boolean
 function M.is_ours(buf)
-  local kind = require("claude-ide.ui.ours").kind(buf)
+  local kind = require("claude-ide.ui.buffer_marks").kind(buf)
   return kind == "review" or kind == "changes"
 end
 

@@ -286,7 +286,7 @@ local function ask_now(id, review_it)
   local undo = require("claude-ide.journal.undo")
   id = id or undo.undoable_turn()
   local preview, rest =
-    id and undo.preview(id) or {}, id and require("claude-ide.journal.rest").count(id) or 0
+    id and undo.preview(id) or {}, id and require("claude-ide.journal.untracked").count(id) or 0
   local undoable = vim.tbl_filter(function(item)
     return item.action ~= "leave"
   end, preview)
@@ -334,10 +334,10 @@ function M.ask(id, review_it)
   end
   is_waiting = true
   local guard = require("claude-ide.ui.guard")
-  local request = guard.ask()
+  local request = guard.request()
   require("claude-ide.journal").when_known(function()
     -- Keys typed before are not an answer.
-    guard.when_asked("undo", READY, function()
+    guard.when_requested("undo", READY, function()
       is_waiting = false
       ask_now(id, review_it)
     end, request)

@@ -42,7 +42,7 @@ function M.release(view)
       end
     end
     if view.options and vim.api.nvim_win_is_valid(view.wins.proposal) then
-      require("claude-ide.ui.window_look").put_back(view.wins.proposal, view.options)
+      require("claude-ide.ui.window_options").put_back(view.wins.proposal, view.options)
     end
     require("claude-ide.ui.winbar").release(view.wins.proposal)
     view.options = nil
@@ -91,11 +91,11 @@ end
 ---@param entries claude-ide.review.Entry[]
 ---@param index integer
 function M.show(view, entries, index)
-  if not windows.stands(view) then
+  if not windows.all_windows_open(view) then
     return
   end
   local entry = entries[index]
-  local dress = require("claude-ide.ui.window_look")
+  local window_options = require("claude-ide.ui.window_options")
   M.release(view)
   local old = { view.bufs.now, view.bufs.proposal }
   local file, ours = sides.file(entry)
@@ -112,8 +112,8 @@ function M.show(view, entries, index)
         and (vim.filetype.match({ filename = entry.path, buf = view.bufs.now }) or "")
       or vim.bo[file].filetype
     vim.bo[view.bufs.now].tabstop = vim.bo[file].tabstop
-    view.options = not ours and dress.remember(view.wins.proposal) or nil
-    dress.window(view.wins.proposal)
+    view.options = not ours and window_options.remember(view.wins.proposal) or nil
+    window_options.window(view.wins.proposal)
     windows.set_one_window(view, comparison.needs_one_window(view))
     if view.wins.now then
       windows.put(view.wins.now, view.bufs.now)
@@ -142,7 +142,7 @@ end
 ---Switches this review, and later diffs, to the next layout.
 ---@param view claude-ide.review.View
 function M.next_layout(view)
-  if windows.stands(view) then
+  if windows.all_windows_open(view) then
     windows.switch_to_next(view)
     view.unmap()
     view.unmap = require("claude-ide.review.keys").map_sides(view)
@@ -154,7 +154,7 @@ end
 ---@param entries claude-ide.review.Entry[]
 ---@param index integer
 function M.resized(view, entries, index)
-  if windows.stands(view) and windows.is_current(view) then
+  if windows.all_windows_open(view) and windows.is_current(view) then
     windows.fit(view)
     silently(function()
       windows.set_winbars(view)
@@ -184,7 +184,7 @@ end
 ---@param entries claude-ide.review.Entry[]
 ---@param index integer
 function M.update(view, entries, index)
-  if not windows.stands(view) then
+  if not windows.all_windows_open(view) then
     return
   end
   local entry = entries[index]

@@ -77,7 +77,7 @@ function RUN.resume(item)
   if terminal then
     return require("claude-ide.terminal").show(terminal)
   end
-  local other = require("claude-ide.sessions.ours").other(id)
+  local other = require("claude-ide.sessions.own").other(id)
   if other then
     return start(item, { "--resume", id }, "resume", other.release)
   end
@@ -108,7 +108,7 @@ end
 function RUN.stop(item)
   local id, notice = item.summary.id, require("claude-ide.ui.notice")
   local terminal, other =
-    require("claude-ide.terminal").of_session(id), require("claude-ide.sessions.ours").other(id)
+    require("claude-ide.terminal").of_session(id), require("claude-ide.sessions.own").other(id)
   local live = require("claude-ide.sessions.catalogue").running(id)
   if live and live.job then
     require("claude-ide.sessions.background").stop(live)
@@ -175,7 +175,7 @@ end
 ---@param item claude-ide.sessions.Item
 ---@param text? string as for `run`
 function M.run_in_time(request, name, item, text)
-  require("claude-ide.ui.guard").when_asked("session " .. item.summary.id, "The session", function()
+  require("claude-ide.ui.guard").when_requested("session " .. item.summary.id, "The session", function()
     M.run(name, item, text)
   end, request)
 end
@@ -185,7 +185,7 @@ end
 ---@param id string
 ---@param text? string as for `run`
 function M.run_by_id(name, id, text)
-  local request = require("claude-ide.ui.guard").ask()
+  local request = require("claude-ide.ui.guard").request()
   require("claude-ide.sessions.catalogue").find(id, function(item, err)
     if item then
       M.run_in_time(request, name, item, text)

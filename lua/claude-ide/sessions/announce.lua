@@ -35,7 +35,7 @@ function M.update()
   for _, session in ipairs(require("claude-ide.sessions").live()) do
     present[session.pid] = known[session.pid]
   end
-  for _, ours in ipairs(require("claude-ide.sessions.ours").list()) do
+  for _, ours in ipairs(require("claude-ide.sessions.own").list()) do
     local session = ours.session
     local after, item = require("claude-ide.sessions.progress").step(known[session.pid], session, now)
     present[session.pid] = after

@@ -35,7 +35,7 @@ local function in_terminals(is_ours)
     end)
     local is_its = (ours.terminal ~= nil) == is_ours and not ours.other
     return ours.session.state.activity == "waiting" and is_its and #asked_here == 0
-  end, require("claude-ide.sessions.ours").list())
+  end, require("claude-ide.sessions.own").list())
 end
 
 ---@alias claude-ide.sessions.Waiting claude-ide.Request|claude-ide.sessions.Ours
@@ -50,7 +50,7 @@ end
 ---@return string? id of its session
 function M.session_of(waiting)
   if waiting.kind then
-    return require("claude-ide.sessions.ours").of_request(waiting --[[@as claude-ide.Request]])
+    return require("claude-ide.sessions.own").of_request(waiting --[[@as claude-ide.Request]])
   end
   return waiting.session.id
 end

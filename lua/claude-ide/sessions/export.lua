@@ -85,7 +85,7 @@ end
 ---@param export claude-ide.sessions.Export
 local function finish(export)
   export.transcript:close()
-  require("claude-ide.ui.guard").when_still("export " .. export.buf, function()
+  require("claude-ide.ui.guard").when_no_key("export " .. export.buf, function()
     show(export)
   end, export.request)
 end
@@ -133,7 +133,7 @@ end
 
 ---@param summary claude-ide.sessions.Summary
 function M.open(summary)
-  local started, request = false, require("claude-ide.ui.guard").ask()
+  local started, request = false, require("claude-ide.ui.guard").request()
   local export ---@type claude-ide.sessions.Export?
   ---Starts once the whole file is read; of a huge one the end is read first.
   local function begin()

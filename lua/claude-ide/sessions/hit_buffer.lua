@@ -66,7 +66,7 @@ end
 local function enter(event)
   local buf = event.buf
   vim.bo[buf].buftype, vim.bo[buf].bufhidden, vim.bo[buf].swapfile = "nofile", "unload", false
-  require("claude-ide.ui.ours").mark(buf, "place")
+  require("claude-ide.ui.buffer_marks").mark(buf, "place")
   local place = places[vim.api.nvim_buf_get_name(buf)]
   if not place then
     require("claude-ide.ui.notice").warn("This place is of a search in another Neovim.")

@@ -84,7 +84,7 @@ end
 ---@param done fun(title?: string) called at once if nothing must be read
 local function title_of(ours, done)
   local words, session = require("claude-ide.sessions.phrases"), ours.session
-  if #require("claude-ide.sessions.ours").list() < 2 then
+  if #require("claude-ide.sessions.own").list() < 2 then
     return done(nil)
   end
   require("claude-ide.sessions.catalogue").find(session.id, function(item)
@@ -136,7 +136,7 @@ end
 ---@return claude-ide.sessions.Ours?
 local function still(before)
   local was = before.session
-  return vim.iter(require("claude-ide.sessions.ours").list()):find(function(ours)
+  return vim.iter(require("claude-ide.sessions.own").list()):find(function(ours)
     local is = ours.session
     return is.pid == was.pid
       and is.id == was.id
@@ -166,7 +166,7 @@ local function later(ours, news, delay)
       say(
         message(current, news, title),
         announced,
-        require("claude-ide.sessions.ours").asks_in_terminal(current)
+        require("claude-ide.sessions.own").asks_in_terminal(current)
       )
     end)
   end, delay)

@@ -371,11 +371,11 @@ end
 ---@param request? claude-ide.ui.guard.Request default: now
 function M.open(options, request)
   local chosen, guard = options or {}, require("claude-ide.ui.guard")
-  local asked = request or guard.ask()
+  local asked = request or guard.request()
   require("claude-ide.sessions.catalogue").load(chosen, function(items, err)
     lay_out(items or {}, chosen, function(lines)
       -- Keys typed since the request are not meant for the list.
-      guard.when_asked("sessions", "The list of sessions", function()
+      guard.when_requested("sessions", "The list of sessions", function()
         show_or_say(items, err, chosen, lines)
       end, asked)
     end)
@@ -417,7 +417,7 @@ end
 ---Opens a list of the terminals, of the project's sessions in the background, and of those that ended with its last Neovim.
 function M.open_terminals()
   local guard, terminals = require("claude-ide.ui.guard"), require("claude-ide.terminal")
-  local asked, remembered = guard.ask(), require("claude-ide.terminal.remembered").list()
+  local asked, remembered = guard.request(), require("claude-ide.terminal.remembered").list()
   local folders = {} ---@type table<string, true>
   for _, terminal in ipairs(terminals.list()) do
     folders[terminal.spec.cwd] = true
@@ -433,7 +433,7 @@ function M.open_terminals()
   end
   local options = { terminals = true, folders = vim.tbl_keys(folders) }
   require("claude-ide.sessions.catalogue").load(options, function(found)
-    guard.when_asked("terminals", "The list of terminals", function()
+    guard.when_requested("terminals", "The list of terminals", function()
       local by_id, items = {}, {}
       for _, item in ipairs(found or {}) do
         by_id[item.summary.id] = item
@@ -468,7 +468,7 @@ end
 function M.run_by_name(name, words)
   local text = table.concat(words, " ")
   local catalogue, actions = require("claude-ide.sessions.catalogue"), require("claude-ide.sessions.actions")
-  local request = require("claude-ide.ui.guard").ask()
+  local request = require("claude-ide.ui.guard").request()
   catalogue.find(text, function(item, err)
     if item then
       return actions.run_in_time(request, name, item)

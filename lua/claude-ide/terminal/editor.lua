@@ -136,7 +136,7 @@ function M.open(folder, caller)
     end)({ buf = buf, pid = pid }, fifo)
   end
   if caller == "tool" then
-    require("claude-ide.ui.guard").when_still("editor " .. folder, shown)
+    require("claude-ide.ui.guard").when_no_key("editor " .. folder, shown)
   else
     vim.schedule(function()
       require("claude-ide.ui.guard.waits").when_windows_may_change(shown)

@@ -19,7 +19,7 @@ local FILETYPE = "claude-terminal"
 local window = require("claude-ide.window")
 
 ---Disables window options that make no sense in a terminal.
-local function dress(win)
+local function set_window_options(win)
   local options = {
     number = false,
     relativenumber = false,
@@ -130,7 +130,7 @@ local function watch(handle)
     group = group,
     buffer = handle.buf,
     callback = function()
-      dress(vim.api.nvim_get_current_win())
+      set_window_options(vim.api.nvim_get_current_win())
     end,
     desc = "Claude Code: no line numbers beside the terminal",
   })
@@ -177,7 +177,7 @@ function M.provider(host)
       require("claude-ide.ui.own_buffer").delete(buf)
       error(win, 0) -- without room, for one
     end
-    dress(win)
+    set_window_options(win)
     local job, err = spawn(win, spec, function(code)
       ended(host, handle, code, on_exit)
     end)
@@ -187,7 +187,7 @@ function M.provider(host)
     end
     handle.job = job
     -- With a name "term://…" a restored session would start a CLI that does not know this Neovim.
-    require("claude-ide.ui.ours").name(buf, spec.title, "terminal")
+    require("claude-ide.ui.buffer_marks").name(buf, spec.title, "terminal")
     vim.bo[buf].scrollback = 100000
     vim.b[buf].claude_terminal = job
     watch(handle)
@@ -212,7 +212,7 @@ function M.provider(host)
       end
       host.close_window(win)
     end
-    dress(host.open_window(handle.buf))
+    set_window_options(host.open_window(handle.buf))
   end
 
   function provider.hide(handle)

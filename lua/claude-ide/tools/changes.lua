@@ -139,7 +139,7 @@ local function diagnostics(task, paths, left)
     local speaking = vim.tbl_filter(require("claude-ide.language.ready").speaks_of, bufs)
     require("claude-ide.diagnostics.fresh").wait(speaking, FRESH_MS, resume, settle)
   end)
-  local answer, lines, counts = require("claude-ide.language.answer"), {}, { 0, 0 }
+  local answer, lines, counts = require("claude-ide.language.paging"), {}, { 0, 0 }
   for _, buf in ipairs(bufs) do
     local shown = require("claude-ide.language.locate").shown(vim.api.nvim_buf_get_name(buf))
     for _, found in ipairs(require("claude-ide.diagnostics").of_buffer(buf)) do

@@ -193,7 +193,7 @@ M.code_actions = tool(function(task, args)
   while #kept > math.max(MAX_KEPT, #found) do
     table.remove(kept, 1)
   end
-  local answer = require("claude-ide.language.answer")
+  local answer = require("claude-ide.language.paging")
   local lines =
     { require("claude-ide.counted")(#found, "code action") .. "; apply_action does one by its id:" }
   return { text = answer.cut(table.concat(vim.list_extend(lines, vim.tbl_map(line_of, found)), "\n")) }

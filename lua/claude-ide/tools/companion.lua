@@ -83,7 +83,7 @@ M.withdraw_diff = {
       return respond({ content = vim.NIL })
     end
     local file = diff.files[1]
-    local _, edited = require("claude-ide.proposal.rescued").typed(file)
+    local _, edited = require("claude-ide.proposal.user_edits").typed(file)
     local contents = require("claude-ide.proposal.acceptance").to_write(file, edited)
     require("claude-ide.requests").cancel(diff, "it was answered in the terminal of " .. diff.requester.name)
     respond({ content = contents })

@@ -223,7 +223,7 @@ M.get_diagnostics = {
       return one_file(args, respond, call)
     end
     -- Requested only when the edits of a turn are over (measured with the CLI 2.1.329).
-    require("claude-ide.tools.client_requester").end_of_turn(call.client)
+    require("claude-ide.tools.claude_client").end_of_turn(call.client)
     require("claude-ide.journal").edits_over(call.client)
     every_file(respond, call)
   end,

@@ -8,7 +8,7 @@ local function editor()
 end
 
 local function answer()
-  return require("claude-ide.language.answer")
+  return require("claude-ide.language.paging")
 end
 
 ---@param answered fun(args: table): any

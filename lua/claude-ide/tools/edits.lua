@@ -139,7 +139,7 @@ local function refuse(task, place, why)
   return task:fail(
     ("nothing was changed: `%s` cannot be told exactly from the text beside it: %s. Edit the text itself instead."):format(
       place.name,
-      require("claude-ide.language.answer").cut(line, 400)
+      require("claude-ide.language.paging").cut(line, 400)
     )
   )
 end
@@ -199,7 +199,7 @@ end
 
 ---@return string reason why nothing is deleted
 local function still_used(task, place, uses)
-  local answer, lines = require("claude-ide.language.answer"), {}
+  local answer, lines = require("claude-ide.language.paging"), {}
   for i = 1, math.min(#uses, MAX_LISTED) do
     local may_be_told = not require("claude-ide.language.locate").refusal(vim.uri_to_fname(uses[i].uri))
     lines[i] = may_be_told and use_line(uses[i]) or "  a file that is outside of the workspace or private"

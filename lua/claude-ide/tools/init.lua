@@ -108,8 +108,8 @@ end
 ---@param call claude-ide.Call
 ---@param respond claude-ide.Respond
 ---@param show fun()
-function M.when_still(call, respond, show)
-  require("claude-ide.ui.guard").when_still(waiting_id(call.id), answering(call, respond, show))
+function M.when_no_key(call, respond, show)
+  require("claude-ide.ui.guard").when_no_key(waiting_id(call.id), answering(call, respond, show))
 end
 
 local function run(call, args)

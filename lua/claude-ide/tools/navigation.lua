@@ -238,7 +238,7 @@ M.hover = tool(function(task, args)
   local head = where .. (vim.bo[place.buf].modified and " (with unsaved changes)" or "") .. ":"
   local words = vim.list_extend({ head }, { place.note })
   words[#words + 1] = require("claude-ide.privacy").redact(table.concat(texts, "\n\n"))
-  return { text = require("claude-ide.language.answer").cut(table.concat(words, "\n")) }
+  return { text = require("claude-ide.language.paging").cut(table.concat(words, "\n")) }
 end)
 
 ---Maximum bytes of a symbol's detail.
@@ -266,7 +266,7 @@ M.outline = tool(function(task, args)
     return { text = ("%s has no symbols (%s)."):format(shown, source) }
   end
   local unsaved = vim.bo[buf].modified and ", with unsaved changes" or ""
-  return require("claude-ide.language.answer").pages(task, {
+  return require("claude-ide.language.paging").pages(task, {
     head = ("%s, %d lines (%s%s):"):format(shown, vim.api.nvim_buf_line_count(buf), source, unsaved),
     count = #symbols,
     entry = function(index)

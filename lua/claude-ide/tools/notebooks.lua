@@ -14,7 +14,7 @@ local function run_in(task, path, run)
   local answer, err = task:await(function(resume)
     local whole = vim.tbl_extend("error", run, {
       session = function()
-        return require("claude-ide.sessions.ours").of_caller(task.call.client)
+        return require("claude-ide.sessions.own").of_caller(task.call.client)
       end,
       done = resume,
     }) --[[@as claude-ide.notebook.Run]]
@@ -72,7 +72,7 @@ end
 
 M.notebook_cells = tool(function(task, args)
   local cells, unsaved = cells_of(task, args.path)
-  local answer = require("claude-ide.language.answer")
+  local answer = require("claude-ide.language.paging")
   return answer.pages(task, {
     head = require("claude-ide.counted")(#cells, "cell")
       .. (unsaved and ", with unsaved changes of the user's:" or ":"),

@@ -101,7 +101,7 @@ local READERS = {
   buffer = function(task, path)
     local buf = require("claude-ide.language.locate").buffer(task, path)
     local most = require("claude-ide.context.lines").MOST_BYTES
-    return require("claude-ide.language.answer").cut(require("claude-ide.buffer").text(buf), most)
+    return require("claude-ide.language.paging").cut(require("claude-ide.buffer").text(buf), most)
   end,
   diagnostics = function(task, path)
     return require("claude-ide.language.problems").text(task, { path = path }).text

@@ -273,7 +273,7 @@ end
 local function tool(open_those)
   return {
     run = function(args, respond, call)
-      require("claude-ide.tools").when_still(call, respond, function()
+      require("claude-ide.tools").when_no_key(call, respond, function()
         local result, err = open_those(args)
         respond(result, not result and { code = "failed", message = err or "" } or nil)
       end)

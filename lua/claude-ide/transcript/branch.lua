@@ -94,14 +94,14 @@ function M.choose(view)
     return
   end
   local guard = require("claude-ide.ui.guard")
-  local request = guard.ask()
+  local request = guard.request()
   view.source:messages(branch.siblings, 400, function(messages, err)
     if not messages then
       require("claude-ide.ui.notice").error("The branches cannot be read: " .. (err or "unknown reason"))
       return
     end
     -- Keys typed since the request are not meant for the list.
-    guard.when_asked("branches " .. view.buf, "The branches of a conversation", function()
+    guard.when_requested("branches " .. view.buf, "The branches of a conversation", function()
       ask(view, branch, messages)
     end, request)
   end)

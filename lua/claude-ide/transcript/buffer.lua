@@ -22,11 +22,16 @@ function M.name(view)
     or source.noun
     or not source.is_chat and "transcript"
     or nil
-  require("claude-ide.ui.ours").name_conversation(view.buf, source.speaker or "Claude", source.session, title)
+  require("claude-ide.ui.buffer_marks").name_conversation(
+    view.buf,
+    source.speaker or "Claude",
+    source.session,
+    title
+  )
 end
 
 ---@param win integer
-function M.dress(win)
+function M.set_window_options(win)
   local wo = vim.wo[win][0]
   wo.wrap, wo.linebreak, wo.breakindent = true, true, true
   wo.number, wo.relativenumber, wo.signcolumn, wo.foldcolumn = false, false, "no", "0"

@@ -184,7 +184,7 @@ end
 
 ---@param line integer first line of the item, 0-based
 ---@param item claude-ide.transcript.Item
-function Canvas:dress(line, item)
+function Canvas:draw_marks(line, item)
   for _, mark in ipairs(item.marks) do
     local row = line + mark.row
     if mark.behind then
@@ -320,7 +320,7 @@ function Canvas:put(row, items)
   end
   self:insert(first, lines)
   for _, item in ipairs(new) do
-    self:dress(first, item)
+    self:draw_marks(first, item)
     first = first + #item.lines
     if #item.folds > 0 then
       self.new_folds[#self.new_folds + 1] = { row = row, item = item, closed = states[item.key] or {} }

@@ -136,12 +136,12 @@ end
 ---@param tool_id string
 function M.open(source, tool_id)
   local guard = require("claude-ide.ui.guard")
-  local request = guard.ask()
+  local request = guard.request()
   local function show(texts, err)
     local notice = require("claude-ide.ui.notice")
     if texts then
       -- Keys typed since the request are not meant for it.
-      guard.when_asked("edit " .. tool_id, "An edit of a conversation", function()
+      guard.when_requested("edit " .. tool_id, "An edit of a conversation", function()
         M.show(texts)
       end, request)
     elseif err then

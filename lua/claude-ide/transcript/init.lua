@@ -100,7 +100,7 @@ function M.show_in(source, win)
   local view = views.create(source, require("claude-ide.ui.own_buffer").create({}))
   vim.api.nvim_win_set_buf(win, view.buf)
   -- `win` may not be the current window, so the autocommand may not run for it.
-  require("claude-ide.transcript.buffer").dress(win)
+  require("claude-ide.transcript.buffer").set_window_options(win)
   views.read(view, function() end)
   return view
 end
@@ -116,9 +116,9 @@ end
 ---@param opts? claude-ide.transcript.OpenOpts
 function M.open(wanted, opts)
   local guard = require("claude-ide.ui.guard")
-  local request = guard.ask()
+  local request = guard.request()
   require("claude-ide.transcript.source.find").find(wanted or {}, function(source)
-    guard.when_still("transcript " .. source.key, function()
+    guard.when_no_key("transcript " .. source.key, function()
       show(source, opts or {})
     end, request)
   end)
@@ -134,7 +134,7 @@ function M.read_into(buf, name)
   elseif vim.startswith(name, "/") and vim.uv.fs_stat(name) then
     return -- a file with such a name
   end
-  local session, agent = require("claude-ide.ui.ours").conversation(name)
+  local session, agent = require("claude-ide.ui.buffer_marks").conversation(name)
   local bo = vim.bo[buf]
   bo.buftype, bo.swapfile, bo.bufhidden = "nofile", false, "hide"
   if not session then
@@ -155,7 +155,7 @@ function M.read_into(buf, name)
     end
     local view = views.create(source, buf)
     for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-      require("claude-ide.transcript.buffer").dress(win)
+      require("claude-ide.transcript.buffer").set_window_options(win)
     end
     views.read(view, function() end)
   end)

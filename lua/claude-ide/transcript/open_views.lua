@@ -67,7 +67,7 @@ end
 ---A chat's title, if there are several chats.
 ---@param source claude-ide.transcript.Source of the chat
 ---@return string?
-function M.told_apart(source)
+function M.title_if_several(source)
   local title, count = nil, 0 ---@type string?, integer
   for _, view in pairs(views) do
     if view.source.is_chat then

@@ -149,11 +149,11 @@ end
 KINDS.more = {
   enter = function(view, target)
     local guard = require("claude-ide.ui.guard")
-    local request = guard.ask()
+    local request = guard.request()
     M.read_more(view, target, function(block)
       local key = ("text %s %d %d"):format((target.owner or view.source).key, target.message, target.block)
       -- Keys typed since the request are not meant for it.
-      guard.when_asked(key, "A text of a conversation", function()
+      guard.when_requested(key, "A text of a conversation", function()
         show_text(block, target.argument)
       end, request)
     end)

@@ -80,7 +80,7 @@ local function create_autocommands(view)
   end
   on("BufWinEnter", "dress the window of a transcript", function()
     local win = vim.api.nvim_get_current_win()
-    require("claude-ide.transcript.buffer").dress(win)
+    require("claude-ide.transcript.buffer").set_window_options(win)
     require("claude-ide.transcript.fold").create_all(view.canvas, win)
     if view.left_at_end then
       require("claude-ide.transcript.viewport").go_to_end(win)
@@ -203,7 +203,7 @@ function M.create(source, buf)
     title = source.title,
   }
   open_views.add(view)
-  require("claude-ide.ui.ours").mark(buf, "transcript")
+  require("claude-ide.ui.buffer_marks").mark(buf, "transcript")
   require("claude-ide.transcript.buffer").name(view)
   require("claude-ide.ui.own_buffer").renew(buf, require("claude-ide.transcript.buffer").OPTS)
   create_autocommands(view)

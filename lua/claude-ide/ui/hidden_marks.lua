@@ -1,4 +1,4 @@
--- Marks hidden content in the lines of a buffer that shows a text to be approved: what `unseen.lua` finds and Neovim does not draw.
+-- Marks hidden content in the lines of a buffer that shows a text to be approved: what `invisible_text.lua` finds and Neovim does not draw.
 local M = {}
 
 ---Maximum bytes of a line in which it is marked.
@@ -12,11 +12,11 @@ local namespace = vim.api.nvim_create_namespace("claude-ide.hidden_marks")
 ---@param buf integer
 ---@param row integer 0-based
 ---@param line string
----@param opts? { namespace?: integer, most?: claude-ide.unseen.Most }
+---@param opts? { namespace?: integer, most?: claude-ide.invisible_text.Most }
 ---@return integer count hidden characters and runs of blanks, including those that Neovim draws
 function M.line(buf, row, line, opts)
   opts = opts or {}
-  local found, count = require("claude-ide.unseen").find(line:sub(1, MOST_BYTES), opts.most)
+  local found, count = require("claude-ide.invisible_text").find(line:sub(1, MOST_BYTES), opts.most)
   local is_taken = {} ---@type table<integer, boolean> an inline mark there, which another one would cover
   for _, one in ipairs(found) do
     is_taken[one.at] = is_taken[one.at] or not one.is_run
@@ -37,7 +37,7 @@ end
 
 ---Marks a buffer's lines, now and after each change.
 ---@param buf integer
----@param most? claude-ide.unseen.Most default: of code
+---@param most? claude-ide.invisible_text.Most default: of code
 function M.keep(buf, most)
   require("claude-ide.ui.highlights").define_shared()
   local function mark(first, last)

@@ -90,7 +90,7 @@ end
 
 ---Tab lines show the focused window's buffer name, floats included: the list is named after the buffer beneath it.
 local function called_after(of)
-  local ours = require("claude-ide.ui.ours")
+  local ours = require("claude-ide.ui.buffer_marks")
   local beneath = vim.api.nvim_get_current_buf()
   local path = ours.shown_path(beneath) or vim.api.nvim_buf_get_name(beneath)
   return require("claude-ide.path").is_plain(path) and path or (of:gsub("^an? ", ""))

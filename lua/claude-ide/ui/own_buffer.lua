@@ -21,10 +21,10 @@ local UNDO_LEVELS_OF_ALL = -123456
 
 ---@param buf integer
 ---@param opts claude-ide.ui.own_buffer.Opts
-local function dress(buf, opts)
+local function set_options(buf, opts)
   local bo, own = vim.bo[buf], opts.bo or {}
   bo.modifiable = true -- `nvim -M` has it off
-  local ours, kind = require("claude-ide.ui.ours"), opts.kind
+  local ours, kind = require("claude-ide.ui.buffer_marks"), opts.kind
   if kind and not ours.of(buf) then
     ours.mark(buf, kind, opts.id)
     if opts.name then
@@ -53,7 +53,7 @@ end
 ---@return integer buf
 function M.create(opts)
   local buf = vim.api.nvim_create_buf(opts.listed == true, opts.scratch ~= false)
-  dress(buf, opts)
+  set_options(buf, opts)
   if opts.draw_again then
     vim.api.nvim_create_autocmd("BufReadCmd", {
       buffer = buf,
@@ -74,7 +74,7 @@ function M.renew(buf, opts)
   for option, value in pairs(SCRATCH) do
     vim.bo[buf][option] = value
   end
-  dress(buf, opts)
+  set_options(buf, opts)
 end
 
 ---A side of a comparison: without undo, diagnostics and language servers.

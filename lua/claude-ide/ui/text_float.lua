@@ -81,7 +81,7 @@ end
 ---@param words string for the hint: "Claude answers"
 function M.show_in_time(text, title, words)
   local id = {}
-  require("claude-ide.ui.guard").when_free(id, title, function(typed)
+  require("claude-ide.ui.guard").when_idle(id, title, function(typed)
     local buf = vim.api.nvim_win_get_buf(M.show(text, title))
     local window = require("claude-ide.ui.guard.window")
     if typed then

@@ -35,13 +35,13 @@ end
 ---@param event { match: string, file: string } target, in full and as given
 ---@return boolean
 local function is_copy(buf, event)
-  local is_own_name = require("claude-ide.ui.ours").is_own_name
+  local is_own_name = require("claude-ide.ui.buffer_marks").is_own_name
   return not (is_own_name(buf, vim.api.nvim_buf_get_name(buf)) and is_own_name(buf, event.match, event.file))
 end
 
 ---Restores the buffer's name, which `:saveas` has moved to a new buffer.
 local function take_name_back(buf)
-  local ours = require("claude-ide.ui.ours")
+  local ours = require("claude-ide.ui.buffer_marks")
   if ours.is_own_name(buf, vim.api.nvim_buf_get_name(buf)) then
     return
   end

@@ -9,7 +9,7 @@ local unsubscribe = {} ---@type fun()[]
 
 ---@param request claude-ide.Request
 local function open(request)
-  local session = require("claude-ide.sessions.ours").of_request(request)
+  local session = require("claude-ide.sessions.own").of_request(request)
   if not session then
     return -- no session yet, or none at all: checked again when sessions change
   end

@@ -35,7 +35,7 @@ end
 local function buffers_in(folder)
   return vim.tbl_filter(function(buf)
     local is_file = vim.bo[buf].buftype == "" or vim.bo[buf].buftype == "acwrite"
-    local is_ours = require("claude-ide.ui.ours").kind(buf) ~= nil -- a side of a diff bears the file's name
+    local is_ours = require("claude-ide.ui.buffer_marks").kind(buf) ~= nil -- a side of a diff bears the file's name
     return is_file and not is_ours and is_in(vim.api.nvim_buf_get_name(buf), folder)
   end, vim.api.nvim_list_bufs())
 end
@@ -168,7 +168,7 @@ end
 ---@return string? choice
 local function choose(task, asked, choices, prompt)
   local choice = task:await(function(resume)
-    require("claude-ide.ui.guard").when_asked(
+    require("claude-ide.ui.guard").when_requested(
       "worktree " .. task.call.id,
       "A question about the worktree",
       function()
@@ -526,7 +526,7 @@ function M.run(task, repository, own, asked)
     if not commit(task, own, asked, status.uncommitted) then
       return
     end
-    asked, status = require("claude-ide.ui.guard").ask(), git.status(task, own.path)
+    asked, status = require("claude-ide.ui.guard").request(), git.status(task, own.path)
   end
   local state = state_of(task, repository, own, status)
   local list = choices_of(own, state)

@@ -163,12 +163,12 @@ function M.open(branch, prompt)
     return nil, "There is no git repository here."
   end
   local guard = require("claude-ide.ui.guard")
-  local asked = guard.ask()
+  local asked = guard.request()
   local function show(path, err)
     if not path then
       return say(err)
     end
-    guard.when_asked("worktree " .. path, "The worktree", function()
+    guard.when_requested("worktree " .. path, "The worktree", function()
       local ok, problem = pcall(function()
         enter(path, top)
         start_cli(path, branch, prompt)
@@ -218,7 +218,7 @@ function M.done()
   if not repository or not own or own.is_main then
     return nil, "You are in no worktree that `:Claude worktree` or `git worktree add` has made."
   end
-  local asked = require("claude-ide.ui.guard").ask()
+  local asked = require("claude-ide.ui.guard").request()
   require("claude-ide.language.task").run("worktree", function(task)
     require("claude-ide.worktree.done").run(task, repository, own, asked)
   end, function(_, err)

@@ -166,7 +166,7 @@ function M.put(chat, path, contents)
     end
     return ok, err
   end
-  local journal = require("claude-ide.journal.landing")
+  local journal = require("claude-ide.journal.transaction")
   local landing = journal.begin(nil, true)
   local ok, err = journal.write(landing, path, contents)
   if ok then
@@ -250,7 +250,7 @@ function M.write(chat, ask, answer, request)
   end)
   local edit = require("claude-ide.chat.edit")
   edit.read_and_show(request, function(done)
-    require("claude-ide.proposal.present_text").read(path, done)
+    require("claude-ide.proposal.current_text").read(path, done)
   end, function(disk)
     local bytes = disk.bytes
     if bytes and bytes == M.in_its_encoding(path, edit.as_written(bytes, contents), bytes) then

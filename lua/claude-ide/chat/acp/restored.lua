@@ -18,7 +18,7 @@ local function of_name(name)
   for _, key in ipairs(agents.names()) do
     local agent = agents.get(key)
     local session = agent and vim.startswith(folder, agent.name .. " ") and folder:sub(#agent.name + 2) or ""
-    if agent and session ~= "" and #session <= require("claude-ide.ui.ours").SHOWN_ID then
+    if agent and session ~= "" and #session <= require("claude-ide.ui.buffer_marks").SHOWN_ID then
       return { agent = agent, session = session, title = title }
     end
   end

@@ -96,7 +96,7 @@ function M.ask(chat, reason, methods)
   if #methods == 0 then
     return
   end
-  require("claude-ide.ui.guard").when_free("sign in " .. chat.number, "a question", function()
+  require("claude-ide.ui.guard").when_idle("sign in " .. chat.number, "a question", function()
     if chat.closing then
       return -- closed while the user typed
     end

@@ -99,7 +99,7 @@ end
 ---A name like "term://…" would make a saved session run the command again.
 local function name(buf, title)
   local short = require("claude-ide.width").cut(vim.trim((title:gsub("[%c/]+", " "))), 40)
-  require("claude-ide.ui.ours").name(buf, short, "terminal")
+  require("claude-ide.ui.buffer_marks").name(buf, short, "terminal")
 end
 
 ---How long output may arrive after the exit.

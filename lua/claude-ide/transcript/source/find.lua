@@ -65,7 +65,7 @@ end
 ---@param found claude-ide.transcript.Found
 local function current(found)
   require("claude-ide.sessions.catalogue").load({}, function(items, err)
-    local all = require("claude-ide.sessions.ours").list()
+    local all = require("claude-ide.sessions.own").list()
     local terminals = package.loaded["claude-ide.terminal"]
     local terminal = type(terminals) == "table" and terminals.current()
     local ours = vim.iter(all):find(function(one)

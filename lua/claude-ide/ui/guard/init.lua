@@ -54,7 +54,7 @@ end
 ---@return number? nil: not in insert mode in a prompt
 local function until_pause(mode)
   local buf = vim.api.nvim_get_current_buf()
-  if not mode:find("^i") or require("claude-ide.ui.ours").kind(buf) ~= "prompt" then
+  if not mode:find("^i") or require("claude-ide.ui.buffer_marks").kind(buf) ~= "prompt" then
     return nil
   end
   local is_empty = vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) <= 1
@@ -234,7 +234,7 @@ end
 ---@param show fun(typed: boolean) typed: the user pressed a key a moment ago, and may continue
 ---@param words? string hint for windows that are no diffs
 ---@param asks_here? fun(): boolean the user is in the terminal of the program that asks
-function M.when_free(id, name, show, words, asks_here)
+function M.when_idle(id, name, show, words, asks_here)
   open_in_time(id, { name = name, show = show, words = words, asks_here = asks_here })
 end
 
@@ -243,7 +243,7 @@ end
 
 ---Call it when the user requests a window that opens later.
 ---@return claude-ide.ui.guard.Request
-function M.ask()
+function M.request()
   local keys = require("claude-ide.ui.guard.typing")
   keys.listen()
   return { keys = keys.count() }
@@ -253,17 +253,17 @@ local function still_waits(request)
   return require("claude-ide.ui.guard.typing").count() == request.keys
 end
 
----Calls `show` for a requested question or window that takes the focus: at once, or like `when_free` if the user has pressed keys
+---Calls `show` for a requested question or window that takes the focus: at once, or like `when_idle` if the user has pressed keys
 ---since.
 ---@param id any names the entry for `forget`
 ---@param words string for the hint
 ---@param show fun()
 ---@param request claude-ide.ui.guard.Request
-function M.when_asked(id, words, show, request)
+function M.when_requested(id, words, show, request)
   if still_waits(request) then
     show()
   else
-    M.when_free(id, words, show, words)
+    M.when_idle(id, words, show, words)
   end
 end
 
@@ -272,7 +272,7 @@ end
 ---@param id any names the entry for `forget`
 ---@param show fun()
 ---@param request? claude-ide.ui.guard.Request
-function M.when_still(id, show, request)
+function M.when_no_key(id, show, request)
   if request and still_waits(request) then
     show()
   else

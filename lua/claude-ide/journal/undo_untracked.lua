@@ -1,4 +1,4 @@
--- Undoes changes of a turn that the journal does not track (rest.lua), from the turn's checkpoints.
+-- Undoes changes of a turn that the journal does not track (untracked.lua), from the turn's checkpoints.
 -- Invariant: only files that are still as the turn left them are restored.
 local M = {}
 
@@ -127,7 +127,7 @@ end
 ---@param result fun(result: claude-ide.journal.Undone)
 ---@param done fun()
 function M.undo(turn, since, pace, result, done)
-  local items = require("claude-ide.journal.rest").items(turn)
+  local items = require("claude-ide.journal.untracked").items(turn)
   table.sort(items, function(a, b)
     return a.path < b.path
   end)
@@ -157,7 +157,7 @@ function M.undo(turn, since, pace, result, done)
         end
         -- A `<C-c>` may end the reading of a portion: what could not be read is tried again when it is asked for again.
         if ok or item.mode_only or kind_of(item.new_mode) == "none" or new[item.name] then
-          require("claude-ide.journal.rest").remove(turn, item)
+          require("claude-ide.journal.untracked").remove(turn, item)
         end
         result({ path = item.path, ok = ok == true, err = err, left = 0 })
         return true

@@ -66,7 +66,7 @@ end
 
 ---What the user calls a client now, if others are connected or another terminal runs.
 ---@return string?
-local function told_apart(client)
+local function title_if_several(client)
   local terminals, server = require("claude-ide.terminal"), require("claude-ide.server")
   local clients = vim.tbl_map(function(one)
     return one.id
@@ -94,8 +94,8 @@ local function new_requester(client, writes)
     asks_here = function()
       return is_in_terminal(client)
     end,
-    told_apart = function()
-      return told_apart(client)
+    title_if_several = function()
+      return title_if_several(client)
     end,
   })
 end
@@ -246,7 +246,7 @@ local attach = require("claude-ide.once")(function()
   end)
   bus.on("transcript_grew", follow_results)
   vim.api.nvim_create_autocmd("BufEnter", {
-    group = vim.api.nvim_create_augroup("claude-ide.tools.client_requester", { clear = true }),
+    group = vim.api.nvim_create_augroup("claude-ide.tools.claude_client", { clear = true }),
     desc = "Claude Code: a dialog that was held back opens for the user who enters its terminal",
     callback = vim.schedule_wrap(function()
       require("claude-ide.requests").close_those(function(request)

@@ -98,7 +98,7 @@ local function refused(one, said, is_credible)
   end
   one.is_refused = true
   local id, path = one.diff.id, one.diff.files[1].path
-  require("claude-ide.proposal.present_text").read(path, function(disk)
+  require("claude-ide.proposal.current_text").read(path, function(disk)
     forget(one)
     local is_written = disk.bytes and require("claude-ide.buffer.bytes").same_text(disk.bytes, one.contents)
     if is_written or is_credible and not is_credible(disk) then
@@ -111,7 +111,7 @@ local function refused(one, said, is_credible)
       -- Show later changes of the file, or ask if it has unsaved changes.
       require("claude-ide.watch.conflict").consider(buf)
     end
-    local kept = one.typed and require("claude-ide.proposal.rescued").put(id, path, one.typed)
+    local kept = one.typed and require("claude-ide.proposal.user_edits").put(id, path, one.typed)
     local why, short = reason(one, said, disk.stat ~= nil)
     local texts = kept and formats_with_text(one, why, short, kept) or formats(one, why, short)
     require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").of_file(path, texts))
@@ -138,7 +138,7 @@ function M.note(diff, contents, before, typed)
     return
   end
   local one = { diff = diff, contents = contents, before = before, call = call } ---@type claude-ide.proposal.Accepted
-  one.typed = typed and require("claude-ide.proposal.rescued").copy(typed)
+  one.typed = typed and require("claude-ide.proposal.user_edits").copy(typed)
   if client then
     one.cancel = require("claude-ide.journal").await_allowed(client, file.path, function(said, is_gone)
       one.cancel = nil

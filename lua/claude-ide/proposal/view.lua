@@ -76,13 +76,13 @@ local function show_dropped(hunks)
 end
 
 ---Forward declaration, see below.
-local mend ---@type fun(entry: claude-ide.proposal.Entry)
+local restore ---@type fun(entry: claude-ide.proposal.Entry)
 
 ---Handles events of a file's buffers.
 ---@param entry claude-ide.proposal.Entry on the screen
 ---@param file claude-ide.proposal.File prepared
 local function listen_to(entry, file)
-  require("claude-ide.proposal.events").attach(entry, file, mend)
+  require("claude-ide.proposal.events").attach(entry, file, restore)
   for _, buf in pairs(file.text.bufs) do
     require("claude-ide.proposal.keys").map(entry, buf, M.verbs_of(entry))
   end
@@ -145,7 +145,7 @@ end
 ---@param entry claude-ide.proposal.Entry
 ---@return boolean
 function M.is_of_new_file(entry)
-  return #entry.diff.files == 1 and require("claude-ide.proposal.present_text").is_new(entry.file.text.now)
+  return #entry.diff.files == 1 and require("claude-ide.proposal.current_text").is_new(entry.file.text.now)
 end
 
 ---@param entry claude-ide.proposal.Entry
@@ -184,7 +184,7 @@ local function winbar_of(entry, side, width, alone, hidden)
   end
   return winbar.of_proposal(entry.diff, {
     file = file,
-    left = require("claude-ide.proposal.files").left(file),
+    left = require("claude-ide.proposal.files").remaining(file),
     others = require("claude-ide.proposal.state").count() - 1,
     width = width,
     now = alone and text.now or nil,
@@ -246,12 +246,12 @@ end
 function M.show_file(entry, index)
   local windows, view = require("claude-ide.diffview.windows"), entry.view
   local file = entry.diff.files[index]
-  if not file or not view or not windows.stands(view) or entry.shown == index then
+  if not file or not view or not windows.all_windows_open(view) or entry.shown == index then
     return
   end
   local is_new = file.text == nil
   M.prepare_file(entry, index, function()
-    if entry.view ~= view or not windows.stands(view) then
+    if entry.view ~= view or not windows.all_windows_open(view) then
       return
     end
     local text = file.text --[[@as claude-ide.proposal.Prepared]]
@@ -323,11 +323,11 @@ function M.begin(entry)
 end
 
 ---@param entry claude-ide.proposal.Entry with a closed window, but not the proposal's last one
-function mend(entry)
+function restore(entry)
   local file, view = entry.file, entry.view --[[@as claude-ide.diffview.View]]
   local function in_order()
     if entry.view == view and entry.diff.state == "pending" then
-      require("claude-ide.diffview.windows").mend(view)
+      require("claude-ide.diffview.windows").restore_windows(view)
     end
   end
   if vim.api.nvim_buf_is_loaded(file.text.bufs.now) then

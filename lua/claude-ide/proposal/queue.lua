@@ -18,8 +18,8 @@ end
 ---Shows a diff once the user is idle.
 ---@param entry claude-ide.proposal.Entry
 ---@param show fun()
-function M.when_free(entry, show)
-  require("claude-ide.ui.guard").when_free(entry.diff.id, name_of(entry), function(typed)
+function M.when_idle(entry, show)
+  require("claude-ide.ui.guard").when_idle(entry.diff.id, name_of(entry), function(typed)
     local window = require("claude-ide.ui.guard.window")
     typed = typed and window.has_typed_since_decision()
     show()
@@ -32,7 +32,7 @@ end
 ---Shows the next diff.
 ---@param entry claude-ide.proposal.Entry
 ---@param instead_of? claude-ide.diffview.View closed view that the user was in
-function M.come_forward(entry, instead_of)
+function M.show_next(entry, instead_of)
   local function show()
     if entry.waits then
       require("claude-ide.proposal.state").presenter.show(entry, { instead_of = instead_of })
@@ -41,7 +41,7 @@ function M.come_forward(entry, instead_of)
   if instead_of then
     return show()
   end
-  M.when_free(entry, show)
+  M.when_idle(entry, show)
 end
 
 ---The buffer that belongs in a window: the diff's, else the previous one.
@@ -63,7 +63,7 @@ end
 
 ---Moves a waiting diff from the window in which Neovim has shown its buffer: Neovim does that with the first modified buffer when it
 ---refuses to quit.
-function M.gather_strays()
+function M.fix_misplaced_buffers()
   for _, entry in ipairs(require("claude-ide.proposal.state").pending_entries()) do
     local stray = entry.waits and vim.fn.win_findbuf(entry.file.text.bufs.proposal)[1]
     if stray then

@@ -92,13 +92,13 @@ local function code_of(char)
     - 0x80
 end
 
----@class claude-ide.unseen.Character of several bytes
+---@class claude-ide.invisible_text.Character of several bytes
 ---@field code integer
 ---@field before integer code of the character before, or 0
 ---@field after integer the byte after, or 0
 
 ---Whether a character shows nothing. A joiner stands between two letters or emoji, and a selector behind one: a second one hides data.
----@param char claude-ide.unseen.Character
+---@param char claude-ide.invisible_text.Character
 local function shows_nothing(char)
   local code = char.code
   if is_in(code, JOINERS) then
@@ -112,7 +112,7 @@ end
 
 ---Describes each character of several bytes, from left to right.
 ---@param text string
----@return fun(at: integer, char: string): claude-ide.unseen.Character
+---@return fun(at: integer, char: string): claude-ide.invisible_text.Character
 local function reader(text)
   local next_at, last = 1, 0
   ---@param at integer
@@ -124,7 +124,7 @@ local function reader(text)
   end
 end
 
----@param is_marked fun(char: claude-ide.unseen.Character): boolean
+---@param is_marked fun(char: claude-ide.invisible_text.Character): boolean
 local function replace(text, is_marked)
   local read = reader(text)
   return (
@@ -143,16 +143,16 @@ function M.characters(text)
 end
 
 ---Maximum run of blanks that is not marked, within a line and as indent, and of empty lines.
----@class claude-ide.unseen.Most
+---@class claude-ide.invisible_text.Most
 ---@field within integer
 ---@field before integer
 ---@field empty integer lines
 
 ---For commands and other arguments.
----@type claude-ide.unseen.Most
+---@type claude-ide.invisible_text.Most
 M.WORDS = { within = 3, before = 40, empty = 2 }
 ---For code, which may be aligned.
----@type claude-ide.unseen.Most
+---@type claude-ide.invisible_text.Most
 M.CODE = { within = 16, before = 40, empty = 4 }
 
 ---Format of a mark for a run.
@@ -169,7 +169,7 @@ local function blanks(line, most)
   )
 end
 
----@class claude-ide.unseen.Found
+---@class claude-ide.invisible_text.Found
 ---@field at integer byte, from 1, in front of which the mark belongs
 ---@field mark string
 ---@field is_run boolean a run of blanks
@@ -214,7 +214,7 @@ end
 
 ---The marks of hidden characters, each behind the cluster that has them: within one, Neovim draws no mark either.
 ---@param line string
----@param found claude-ide.unseen.Found[]
+---@param found claude-ide.invisible_text.Found[]
 ---@return integer count hidden characters, including those that Neovim draws
 local function find_characters(line, found)
   local hidden, i, drawn = hidden_characters(line), 1, {} ---@type any, integer, table<integer, boolean>
@@ -255,7 +255,7 @@ end
 ---@param text string
 ---@return string
 function M.names(text)
-  local found, names = {}, "" ---@type claude-ide.unseen.Found[], string
+  local found, names = {}, "" ---@type claude-ide.invisible_text.Found[], string
   find_characters(text, found)
   for _, one in ipairs(found) do
     names = names .. one.mark
@@ -265,11 +265,11 @@ end
 
 ---Finds hidden content in a line.
 ---@param line string
----@param most? claude-ide.unseen.Most default: of code
----@return claude-ide.unseen.Found[] marks of what Neovim does not draw
+---@param most? claude-ide.invisible_text.Most default: of code
+---@return claude-ide.invisible_text.Found[] marks of what Neovim does not draw
 ---@return integer count hidden characters and runs, including those that Neovim draws
 function M.find(line, most)
-  local found, within = {}, (most or M.CODE).within ---@type claude-ide.unseen.Found[], integer
+  local found, within = {}, (most or M.CODE).within ---@type claude-ide.invisible_text.Found[], integer
   local count = find_characters(line, found)
   for at, run in line:gmatch("()([ \t]+)") do
     local is_within = at > 1 and at + #run <= #line
@@ -287,7 +287,7 @@ end
 
 ---Marks hidden content in lines of a text to be approved.
 ---@param lines string[]
----@param most claude-ide.unseen.Most
+---@param most claude-ide.invisible_text.Most
 ---@param signs? string of a diff: characters that may precede a line, for a pattern class
 ---@return string[]
 function M.lines(lines, most, signs)
