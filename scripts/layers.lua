@@ -12,6 +12,7 @@ return {
     "file",
     "hunk",
     "install",
+    "lazy",
     "line_breaks",
     "log",
     "once",
