@@ -578,8 +578,9 @@ def test_a_plan_is_neither_decided_nor_lost_by_writing_and_quitting(lab):
     nvim.keys("Goas I want it<Esc>:w<CR>")
     nvim.wait_notice("Not approved: `<CR>` approves the plan with your changes")
     nvim.keys(":w copy.md<CR>")
-    nvim.wait(lambda: (nvim.project / "copy.md").exists(), what="the copy")
-    assert (nvim.project / "copy.md").read_text() == "# It\nmake it\nas I want it\n"
+    copy = nvim.project / "copy.md"
+    nvim.wait(lambda: copy.exists() and copy.read_text(), what="the copy")
+    assert copy.read_text() == "# It\nmake it\nas I want it\n"
     for keys in (":q<CR>", "ZZ", ":wq<CR>", "q"):
         nvim.keys(keys)
         nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the file to have the focus again")
