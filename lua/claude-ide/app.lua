@@ -2,16 +2,39 @@
 -- (command/registry.lua). Features know each other only through the event bus, or downwards (scripts/layers.lua).
 -- Loaded by every entry point: commands, the autostart, init.lua.
 local bus = require("claude-ide.bus")
+local lazy = require("claude-ide.lazy")
+local announce = lazy("claude-ide.sessions.announce")
+local availability = lazy("claude-ide.tools.availability")
+local background = lazy("claude-ide.sessions.background")
+local companions = lazy("claude-ide.context.companions")
+local config = lazy("claude-ide.config")
+local diagnostics = lazy("claude-ide.diagnostics")
+local hook_states = lazy("claude-ide.terminal.hook_states")
+local ide_server = lazy("claude-ide.server")
+local interpreter = lazy("claude-ide.notebook.interpreter")
+local journal = lazy("claude-ide.journal")
+local proposal = lazy("claude-ide.proposal")
+local ready = lazy("claude-ide.language.ready")
+local remembered = lazy("claude-ide.terminal.remembered")
+local selection = lazy("claude-ide.selection")
+local signs = lazy("claude-ide.review.signs")
+local statusline = lazy("claude-ide.statusline")
+local tools = lazy("claude-ide.tools")
+local transcript = lazy("claude-ide.transcript")
+local update = lazy("claude-ide.update")
+local wake = lazy("claude-ide.wake")
+local watch = lazy("claude-ide.watch")
+local web = lazy("claude-ide.web")
 
 require("claude-ide.log").use_level(function()
-  return require("claude-ide.config").get().log.level
+  return config.get().log.level
 end)
 
 local function on_call(event)
   if event.type == "call" then
-    require("claude-ide.server").note_caller(event.client)
+    ide_server.note_caller(event.client)
   end
-  require("claude-ide.tools").dispatch(event)
+  tools.dispatch(event)
 end
 
 ---Delay of what the user does not wait for.
@@ -19,38 +42,38 @@ local LATER_MS = 300
 
 ---Features that no client can need yet: their requests arrive through the main loop, after this.
 local function attach_the_rest()
-  if not require("claude-ide.server").is_running() then
+  if not ide_server.is_running() then
     return
   end
-  require("claude-ide.proposal").attach()
-  require("claude-ide.journal").attach()
-  require("claude-ide.review.signs").attach()
-  require("claude-ide.sessions.announce").attach()
-  require("claude-ide.terminal.hook_states").attach()
+  proposal.attach()
+  journal.attach()
+  signs.attach()
+  announce.attach()
+  hook_states.attach()
   for _, context in ipairs({ "unsaved", "user_saves", "new_errors", "with_prompt" }) do
     require("claude-ide.hook_context." .. context).attach()
   end
-  require("claude-ide.language.ready").attach()
-  require("claude-ide.tools.availability").attach()
-  if require("claude-ide.config").get().agents_ide then
-    require("claude-ide.context.companions").attach()
+  ready.attach()
+  availability.attach()
+  if config.get().agents_ide then
+    companions.attach()
   end
-  require("claude-ide.notebook.interpreter").attach()
-  if require("claude-ide.config").get().web.enabled then
-    require("claude-ide.web").attach()
+  interpreter.attach()
+  if config.get().web.enabled then
+    web.attach()
   end
-  require("claude-ide.update").keep()
+  update.keep()
   vim.defer_fn(function()
-    require("claude-ide.sessions.background").say()
-    require("claude-ide.terminal.remembered").offer()
+    background.say()
+    remembered.offer()
   end, LATER_MS)
 end
 
 local function attach()
-  require("claude-ide.wake").on({ "call", "cancel" }, on_call)
-  require("claude-ide.selection").attach()
-  require("claude-ide.diagnostics").attach()
-  require("claude-ide.watch").attach() -- before anything changes on disk
+  wake.on({ "call", "cancel" }, on_call)
+  selection.attach()
+  diagnostics.attach()
+  watch.attach() -- before anything changes on disk
   -- In a later turn, so that keys do not wait for all of it.
   vim.schedule(attach_the_rest)
 end
@@ -58,15 +81,15 @@ end
 bus.on("server_starting", attach)
 
 bus.on("transcript_wanted", function(wanted, opts)
-  require("claude-ide.transcript").open(wanted, opts)
+  transcript.open(wanted, opts)
 end)
 
 bus.on("sessions_changed", function()
-  require("claude-ide.statusline").refresh()
+  statusline.refresh()
 end)
 
 bus.on("server_stopped", function()
-  require("claude-ide.watch").detach()
+  watch.detach()
 end)
 
 -- The server may have been started before this module was loaded.

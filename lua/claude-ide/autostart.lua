@@ -1,5 +1,14 @@
 -- Starts the server once Neovim's screen is up. Silent on success.
 
+local lazy = require("claude-ide.lazy")
+local config = lazy("claude-ide.config")
+local ide_process = lazy("claude-ide.process")
+local log = lazy("claude-ide.log")
+local notice = lazy("claude-ide.ui.notice")
+local one_line = lazy("claude-ide.ui.one_line")
+local server = lazy("claude-ide.server")
+local update = lazy("claude-ide.update")
+
 require("claude-ide.app")
 
 local M = {}
@@ -41,7 +50,7 @@ local function is_a_pager()
 end
 
 local function is_of_claude()
-  local get = require("claude-ide.process").get
+  local get = ide_process.get
   local process = get(vim.uv.os_getppid() --[[@as integer]])
   for _ = 1, MAX_ANCESTORS do
     if not process then
@@ -68,19 +77,19 @@ function M.why_not()
 end
 
 function M.run()
-  require("claude-ide.update").attach()
-  if not require("claude-ide.config").get().auto_start then
+  update.attach()
+  if not config.get().auto_start then
     return
   end
   local reason = M.why_not()
   if reason then
-    require("claude-ide.log").info("no server by itself: %s", reason)
+    log.info("no server by itself: %s", reason)
     return
   end
-  local info, err = require("claude-ide.server").start()
+  local info, err = server.start()
   if not info then
     local short = "Claude cannot connect: `:checkhealth claude-ide` says what to do"
-    require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").fitting({ err or short, short }))
+    notice.warn(one_line.fitting({ err or short, short }))
   end
 end
 

@@ -1,4 +1,7 @@
 -- The plugin's event bus. Events for users' configurations are `User` autocommands (event.lua).
+local lazy = require("claude-ide.lazy")
+local log = lazy("claude-ide.log")
+
 local M = {}
 
 ---@alias claude-ide.bus.Topic
@@ -65,7 +68,7 @@ function M.emit(topic, ...)
   for _, handler in ipairs(vim.list_slice(handlers[topic] or {})) do
     local ok, trace = xpcall(handler, debug.traceback, ...)
     if not ok then
-      require("claude-ide.log").error("a handler of %s failed: %s", topic, trace)
+      log.error("a handler of %s failed: %s", topic, trace)
     end
   end
 end

@@ -1,4 +1,8 @@
 -- `User` autocommand events for users' configurations.
+local lazy = require("claude-ide.lazy")
+local log = lazy("claude-ide.log")
+local notice = lazy("claude-ide.ui.notice")
+
 local M = {}
 
 ---Emits `User <name>`. A failing handler does not affect the plugin: Neovim reports the error.
@@ -13,9 +17,9 @@ function M.emit(name, data)
   end
   local ok, err = pcall(vim.api.nvim_exec_autocmds, "User", { pattern = name, modeline = false, data = data })
   if not ok then
-    require("claude-ide.log").warn("a handler of User %s failed: %s", name, err)
+    log.warn("a handler of User %s failed: %s", name, err)
     vim.schedule(function()
-      require("claude-ide.ui.notice").error(("A handler of `User %s` failed: %s"):format(name, err))
+      notice.error(("A handler of `User %s` failed: %s"):format(name, err))
     end)
   end
 end

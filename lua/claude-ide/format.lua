@@ -1,4 +1,8 @@
 -- Formats a buffer with the user's formatter: conform.nvim, else a language server, else 'formatexpr' or 'formatprg'.
+local lazy = require("claude-ide.lazy")
+local lsp = lazy("claude-ide.lsp")
+local patch = lazy("claude-ide.buffer.patch")
+
 local M = {}
 
 ---Timeout of a formatter.
@@ -34,7 +38,6 @@ end
 ---@param done claude-ide.format.Done
 ---@return boolean taken
 local function with_lsp(buf, done)
-  local lsp = require("claude-ide.lsp")
   local client = lsp.clients(buf, METHOD)[1]
   if not client then
     return false
@@ -66,7 +69,7 @@ local function has_gq(buf)
   local bo = vim.bo[buf]
   if bo.formatexpr:find("vim.lsp.formatexpr", 1, true) then
     -- Neovim sets it for every language server. Unless one formats, `gq` would join lines like prose.
-    return #require("claude-ide.lsp").clients(buf, "textDocument/rangeFormatting") > 0
+    return #lsp.clients(buf, "textDocument/rangeFormatting") > 0
   end
   return bo.formatexpr ~= "" or bo.formatprg ~= "" or vim.go.formatprg ~= ""
 end
@@ -97,7 +100,7 @@ end
 
 ---Calls back when a starting language server has attached, or at the timeout.
 local function when_attached(buf, callback)
-  if not require("claude-ide.lsp").is_starting(buf) then
+  if not lsp.is_starting(buf) then
     return callback()
   end
   local timer = assert(vim.uv.new_timer())
@@ -139,7 +142,7 @@ function M.run(buf, done)
     if not vim.api.nvim_buf_is_loaded(buf) then
       return once(false, "the buffer was closed")
     end
-    require("claude-ide.buffer.patch").break_undo(buf)
+    patch.break_undo(buf)
     if not (with_conform(buf, once) or with_lsp(buf, once) or with_gq(buf, once)) then
       once(false)
     end

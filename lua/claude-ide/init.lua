@@ -1,11 +1,20 @@
 -- The public functions, for other plugins and init.lua. All work without setup().
 
+local lazy = require("claude-ide.lazy")
+local config = lazy("claude-ide.config")
+local leave = lazy("claude-ide.leave")
+local mention = lazy("claude-ide.mention")
+local proposal = lazy("claude-ide.proposal")
+local server = lazy("claude-ide.server")
+local status = lazy("claude-ide.status")
+local terminal = lazy("claude-ide.terminal")
+
 local M = {}
 
 ---Sets options. Not needed for the defaults. A second call replaces the first.
 ---@param opts? claude-ide.Opts
 function M.setup(opts)
-  require("claude-ide.config").setup(opts)
+  config.setup(opts)
   local selection = package.loaded["claude-ide.selection"]
   if type(selection) == "table" then
     selection.reconfigure()
@@ -15,7 +24,7 @@ end
 ---The current state. Loads no modules, so it may be called often.
 ---@return claude-ide.Status
 function M.status()
-  return require("claude-ide.status").get()
+  return status.get()
 end
 
 ---Starts the server, so that a CLI in any terminal can connect.
@@ -23,32 +32,32 @@ end
 ---@return string? err
 function M.connect()
   require("claude-ide.app")
-  return require("claude-ide.server").start()
+  return server.start()
 end
 
 ---Disconnects Claude and stops the server: |:Claude-disconnect|.
 function M.disconnect()
-  require("claude-ide.server").dismiss()
+  server.dismiss()
 end
 
 ---Toggles the terminal; starts the CLI if necessary.
 ---@param args? string[] arguments for the CLI, e.g. { "--resume" }
 function M.toggle(args)
   require("claude-ide.app")
-  require("claude-ide.terminal").toggle(args)
+  terminal.toggle(args)
 end
 
 ---Opens and focuses the terminal.
 ---@param args? string[]
 function M.open(args)
   require("claude-ide.app")
-  require("claude-ide.terminal").open(args)
+  terminal.open(args)
 end
 
 ---Focuses the terminal, or returns from it.
 function M.focus()
   require("claude-ide.app")
-  require("claude-ide.terminal").focus()
+  terminal.focus()
 end
 
 ---Mentions a file, a folder, or lines of a file to Claude.
@@ -57,7 +66,7 @@ end
 ---@param last? integer last line
 function M.mention(path, first, last)
   require("claude-ide.app")
-  require("claude-ide.mention").send_file(path, first, last)
+  mention.send_file(path, first, last)
 end
 
 ---Shuts down before the plugin is reloaded (`:Lazy reload` calls this): the new instance knows nothing of the old one. Unsent prompts
@@ -67,14 +76,14 @@ function M.deactivate()
   if type(chats) == "table" then
     chats.close_all()
   end
-  require("claude-ide.leave").for_another()
+  leave.for_another()
 end
 
 ---Accepts a proposed edit: the current tab page's, else the oldest.
 ---@return boolean? ok nil: not accepted
 ---@return string? err
 function M.accept()
-  return require("claude-ide.proposal").accept()
+  return proposal.accept()
 end
 
 ---Rejects a proposed edit: the current tab page's, else the oldest.
@@ -82,7 +91,7 @@ end
 ---@return boolean? ok nil: none is waiting
 ---@return string? err
 function M.reject(reason)
-  return require("claude-ide.proposal").reject(nil, reason)
+  return proposal.reject(nil, reason)
 end
 
 ---`review`: the functions of `:Claude review`, its keys and `:Claude undo`.

@@ -1,5 +1,9 @@
 -- Delays notifications until a connected CLI handles them. It silently drops those sent before its prompt is ready: with 2.1.329 up to
 -- 50 ms after its handshake (measured; the protocol has no signal for it).
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local server = lazy("claude-ide.server")
+
 local M = {}
 
 ---Six times the maximum measured on an idle machine.
@@ -19,31 +23,29 @@ local connected = {}
 
 ---@param client claude-ide.Client as of the start of the pause
 local function pause_is_over(client)
-  local server = require("claude-ide.server")
   local now = server.client(client.id)
   if not now then
     return
   end
   listening[client.id] = true
-  require("claude-ide.bus").emit("client_listening", now)
+  bus.emit("client_listening", now)
 end
 
 ---Emits "client_listening" for each client once it handles notifications. Idempotent.
 M.attach = require("claude-ide.once")(function()
-  local server = require("claude-ide.server")
-  require("claude-ide.bus").on("client_connected", function(client)
+  bus.on("client_connected", function(client)
     connected[client.id] = vim.uv.now()
   end)
-  require("claude-ide.bus").on("client_ready", function(client)
+  bus.on("client_ready", function(client)
     local handshake = vim.uv.now() - (connected[client.id] or vim.uv.now())
     vim.defer_fn(function()
       pause_is_over(client)
     end, math.min(math.max(PAUSE_MS, TIMES_THE_HANDSHAKE * handshake), MAX_PAUSE_MS))
   end)
-  require("claude-ide.bus").on("client_disconnected", function(client)
+  bus.on("client_disconnected", function(client)
     listening[client.id], connected[client.id] = nil, nil
   end)
-  require("claude-ide.bus").on("server_stopped", function()
+  bus.on("server_stopped", function()
     listening, connected = {}, {}
   end)
   for _, client in ipairs(server.clients()) do

@@ -1,4 +1,9 @@
 -- Three-way merge of lines. The library does the work (crates/edits/src/three_way.rs).
+local lazy = require("claude-ide.lazy")
+local bytes = lazy("claude-ide.buffer.bytes")
+local log = lazy("claude-ide.log")
+local native = lazy("claude-ide.native")
+
 local M = {}
 
 local function text_of(lines)
@@ -12,12 +17,12 @@ end
 ---@return string[] merged `theirs` where both changed the same lines
 ---@return integer overlaps places where both changed the same lines differently, or inserted lines in an unknown order
 function M.three_way(base, mine, theirs)
-  local found, err = require("claude-ide.native").merge(text_of(base), text_of(mine), text_of(theirs))
+  local found, err = native.merge(text_of(base), text_of(mine), text_of(theirs))
   if not found then
-    require("claude-ide.log").error("two changes are not merged: %s", err)
+    log.error("two changes are not merged: %s", err)
     return theirs, 1
   end
-  local lines = require("claude-ide.buffer.bytes").split(found.text, "\n")
+  local lines = bytes.split(found.text, "\n")
   lines[#lines] = nil
   return lines, found.overlaps
 end

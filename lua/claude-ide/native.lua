@@ -1,6 +1,13 @@
 -- Finds, loads and calls the native library. The only module that does.
 -- Nothing raises: if the library is missing, broken or of another version, every function returns nil and a sentence with advice.
 
+local lazy = require("claude-ide.lazy")
+local file = lazy("claude-ide.file")
+local log = lazy("claude-ide.log")
+local one_line = lazy("claude-ide.ui.one_line")
+local root = lazy("claude-ide.root")
+local update = lazy("claude-ide.update")
+
 ---Functions of the library, which this module also has; the first call loads it.
 ---@class claude-ide.native.Functions
 ---@field start fun(options_json: string, async: uv.uv_async_t): claude-ide.server.Info?, string?
@@ -86,7 +93,7 @@ local problem
 ---The plugin's folder.
 ---@return string
 function M.plugin_root()
-  return require("claude-ide.root").dir()
+  return root.dir()
 end
 
 ---The command that installs the library.
@@ -120,7 +127,7 @@ end
 ---A working library that does not match this Lua code.
 ---@return claude-ide.native.Problem
 local function misfit(what, detail)
-  if require("claude-ide.update").is_outdated() then
+  if update.is_outdated() then
     return { what = "The plugin was updated on disk", detail = detail, restart = true }
   elseif is_developed() then
     return { what = what, remedy = "make build-dev", detail = detail, restart = true }
@@ -152,7 +159,7 @@ end
 ---Whether a library file is complete. Loading a truncated one kills Neovim with SIGBUS, since the loader maps the sizes in the header.
 ---ELF only: macOS checks it, and the loader rejects other files.
 local function is_whole(path)
-  local header, stat = require("claude-ide.file").read_start(path, HEADER), vim.uv.fs_stat(path)
+  local header, stat = file.read_start(path, HEADER), vim.uv.fs_stat(path)
   if not header or not stat then
     return true
   end
@@ -192,7 +199,7 @@ local function open()
   -- They may differ after an update whose build failed.
   local expected, unread = functions.sources_beside(M.plugin_root())
   if unread then
-    require("claude-ide.log").warn("whether the library fits the plugin is not known: %s", unread)
+    log.warn("whether the library fits the plugin is not known: %s", unread)
   end
   if expected and functions.sources() ~= expected then
     local detail = "%s was built from other sources (%s) than those in %s/crates (%s)."
@@ -212,7 +219,7 @@ local function sentence(found)
     return found.what .. ": restart Neovim."
   end
   local after = found.restart and ", then restart Neovim" or ""
-  return require("claude-ide.ui.one_line").fitting({
+  return one_line.fitting({
     ("%s: `%s`%s."):format(found.what, found.remedy, after),
     ("%s: `%s`."):format(found.what, found.remedy),
     ("%s: see `:checkhealth claude-ide`."):format(found.what),
@@ -240,7 +247,7 @@ function M.load()
     return library
   end
   if not before or before.detail ~= problem.detail then
-    require("claude-ide.log").error("%s: %s", problem.what, problem.detail)
+    log.error("%s: %s", problem.what, problem.detail)
   end
   return nil, sentence(problem)
 end
@@ -266,7 +273,7 @@ setmetatable(M, {
         return nil, err
       elseif not loaded[name] then
         local found = misfit("The library does not fit the plugin", ("It has no %s()."):format(name))
-        require("claude-ide.log").error("%s: %s", found.what, found.detail)
+        log.error("%s: %s", found.what, found.detail)
         return nil, sentence(found)
       end
       M[name] = loaded[name]

@@ -1,6 +1,10 @@
 -- A neotest consumer that lets Claude run tests like the user. neotest passes its client to consumers only:
 -- `consumers = { claude = require("claude-ide.neotest") }` in `neotest.setup()`.
 -- Invariant: cancelling a call stops its run.
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local locate = lazy("claude-ide.language.locate")
+
 local M = {}
 
 ---The used part of neotest's `neotest.Client`; its functions only run in nio tasks.
@@ -114,7 +118,7 @@ function M.run(task, position)
   if err then
     task:fail("neotest failed: " .. err)
   elseif not outcome then
-    local shown = require("claude-ide.language.locate").shown(position.path)
+    local shown = locate.shown(position.path)
     task:fail(
       position.row and ("neotest knows no test at line %d of %s"):format(position.row + 1, shown)
         or ("neotest knows no tests in %s"):format(shown)
@@ -127,7 +131,7 @@ return setmetatable(M, {
   ---@param given claude-ide.neotest.Client
   __call = function(_, given)
     client = given
-    require("claude-ide.bus").emit("abilities_changed")
+    bus.emit("abilities_changed")
     return {}
   end,
 })

@@ -1,5 +1,15 @@
 -- Decides which buffers may be shown to Claude: real files that are not withheld.
 -- Verdicts are cached by name, so that moving the cursor does not read the disk.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local bus = lazy("claude-ide.bus")
+local config = lazy("claude-ide.config")
+local files = lazy("claude-ide.file")
+local native = lazy("claude-ide.native")
+local notice = lazy("claude-ide.ui.notice")
+local paths = lazy("claude-ide.path")
+local workspace = lazy("claude-ide.workspace")
+
 local M = {}
 
 local api = vim.api
@@ -19,16 +29,16 @@ function M.load()
   if is_set then
     return
   end
-  local globs = require("claude-ide.config").get().selection.deny
+  local globs = config.get().selection.deny
   local expanded = vim.tbl_map(function(glob)
     return (vim.startswith(glob, "~/") and vim.fs.normalize(glob) or glob) .. "\0"
   end, globs)
-  local folders = table.concat(require("claude-ide.workspace").folders(), "\0")
-  local bad = require("claude-ide.native").privacy("set", table.concat(expanded), folders)
+  local folders = table.concat(workspace.folders(), "\0")
+  local bad = native.privacy("set", table.concat(expanded), folders)
   is_set = bad ~= nil
   for _, each in ipairs(bad or {}) do
     local message = ("selection.deny: %q withholds nothing: %s"):format(globs[each.glob], each.why)
-    require("claude-ide.ui.notice").warn(message)
+    notice.warn(message)
   end
 end
 
@@ -37,8 +47,8 @@ end
 ---@return string? glob
 function M.denied_by(path)
   M.load()
-  local number, err = require("claude-ide.native").privacy("denies", path)
-  return err or number and require("claude-ide.config").get().selection.deny[number]
+  local number, err = native.privacy("denies", path)
+  return err or number and config.get().selection.deny[number]
 end
 
 ---@class claude-ide.privacy.File
@@ -49,14 +59,13 @@ end
 ---@return claude-ide.privacy.File[]
 function M.files()
   M.load()
-  return require("claude-ide.native").privacy("files") or {}
+  return native.privacy("files") or {}
 end
 
 ---Whether a file is withheld: by a glob, or by its buffer, which may be unloaded.
 ---@param path string absolute
 ---@return boolean
 function M.withholds(path)
-  local buffer = require("claude-ide.buffer")
   local buf = buffer.find(path)
   return buf ~= nil and buffer.is_private(buf) or M.denied_by(path) ~= nil
 end
@@ -77,7 +86,7 @@ end)
 ---A buffer's variable was set.
 ---@param buf integer
 function M.changed(buf)
-  require("claude-ide.bus").emit("privacy_changed", buf)
+  bus.emit("privacy_changed", buf)
 end
 
 ---Reports when a buffer becomes private, or is so no more: a program or the user may set its variable at any time.
@@ -103,14 +112,14 @@ function M.verdict(buf)
   local name = api.nvim_buf_get_name(buf)
   local verdict = verdicts[name]
   if not verdict then
-    if not require("claude-ide.path").is_plain(name) or vim.fn.isdirectory(name) == 1 then
+    if not paths.is_plain(name) or vim.fn.isdirectory(name) == 1 then
       verdict = "elsewhere"
     else
       verdict = M.denied_by(name) and "private" or "tell"
     end
     verdicts[name] = verdict
   end
-  if verdict == "tell" and require("claude-ide.buffer").is_private(buf) then
+  if verdict == "tell" and buffer.is_private(buf) then
     return "private"
   end
   return verdict
@@ -165,12 +174,12 @@ local function sets()
     if stat and stat.type == "file" then
       local key = ("%d %d %d"):format(stat.mtime.sec, stat.mtime.nsec, stat.size)
       all[#all + 1] = cached(file.path, key, function()
-        return (require("claude-ide.file").read_now(file.path, MAX_BYTES))
+        return (files.read_now(file.path, MAX_BYTES))
       end)
     end
   end
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-    if vim.api.nvim_buf_is_loaded(buf) and require("claude-ide.buffer").is_private(buf) then
+    if vim.api.nvim_buf_is_loaded(buf) and buffer.is_private(buf) then
       all[#all + 1] = cached("buffer " .. buf, tostring(vim.api.nvim_buf_get_changedtick(buf)), function()
         return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n"):sub(1, MAX_BYTES)
       end)

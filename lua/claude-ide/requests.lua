@@ -1,6 +1,11 @@
 -- Requests that wait for the user: edits, permissions, questions, and other registered kinds. No windows, no protocol.
 -- A requester asks, the kind's presenter shows the request and settles it, the requester returns the answer to its origin.
 -- Invariants: a request ends once; its requester gets one answer, or none if it has cancelled. Ids are assigned here.
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local ide_safely = lazy("claude-ide.safely")
+local log = lazy("claude-ide.log")
+
 local M = {}
 
 ---Makes requests, such as a client of the server.
@@ -84,7 +89,7 @@ local last_request, last_requester = 0, 0
 ---@param doing string for the log
 ---@param fn function
 local function safely(doing, fn, ...)
-  require("claude-ide.safely").wrap(doing, fn)(...)
+  ide_safely.wrap(doing, fn)(...)
 end
 
 ---@param kind string
@@ -124,7 +129,7 @@ local function finish(request, outcome, answer, err)
   if answer or err then
     safely("answer a question", request.requester.answer, handle, answer, err)
   end
-  require("claude-ide.bus").emit("requests_changed", request)
+  bus.emit("requests_changed", request)
   return true
 end
 
@@ -236,9 +241,9 @@ function M.ask(kind, requester, handle, subject)
   request.id, request.kind, request.state = last_request, kind, "pending"
   request.requester, request.handle = requester, handle
   waiting[#waiting + 1] = request
-  require("claude-ide.bus").emit("requests_changed")
-  require("claude-ide.safely").catch(presenters[kind].present, function(trace)
-    require("claude-ide.log").error("%s %d cannot be put before the user: %s", kind, request.id, trace)
+  bus.emit("requests_changed")
+  ide_safely.catch(presenters[kind].present, function(trace)
+    log.error("%s %d cannot be put before the user: %s", kind, request.id, trace)
     M.fail(request, "the editor could not ask")
   end)(request)
   return request

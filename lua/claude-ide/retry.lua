@@ -1,5 +1,8 @@
 -- Polls with increasing intervals and a timeout.
 
+local lazy = require("claude-ide.lazy")
+local process = lazy("claude-ide.process")
+
 local M = {}
 
 ---First and maximum interval; it doubles each time.
@@ -41,7 +44,7 @@ end
 ---@return fun()? cancel nil: already done
 function M.until_ended(pids, patience_ms, done)
   return M.until_found(function(answer)
-    answer(not vim.iter(pids):any(require("claude-ide.process").runs) or nil)
+    answer(not vim.iter(pids):any(process.runs) or nil)
   end, patience_ms, done)
 end
 

@@ -1,5 +1,8 @@
 -- Turns errors into log lines instead of stack traces on the screen.
 
+local lazy = require("claude-ide.lazy")
+local log = lazy("claude-ide.log")
+
 local M = {}
 
 ---Wraps a function to log its errors.
@@ -12,7 +15,7 @@ function M.wrap(doing, fn)
     if ok then
       return result
     end
-    require("claude-ide.log").error("cannot %s: %s", doing, result)
+    log.error("cannot %s: %s", doing, result)
   end
 end
 

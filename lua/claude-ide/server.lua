@@ -1,5 +1,19 @@
 -- The server's lifecycle in this Neovim: start, stop, events, and connected clients.
 -- Events arrive through wake.lua, one by one on the main loop.
+local lazy = require("claude-ide.lazy")
+local address = lazy("claude-ide.address")
+local at_exit = lazy("claude-ide.at_exit")
+local bus = lazy("claude-ide.bus")
+local ide_config = lazy("claude-ide.config")
+local ide_event = lazy("claude-ide.event")
+local ide_workspace = lazy("claude-ide.workspace")
+local log = lazy("claude-ide.log")
+local native = lazy("claude-ide.native")
+local notice = lazy("claude-ide.ui.notice")
+local path = lazy("claude-ide.path")
+local process = lazy("claude-ide.process")
+local wake = lazy("claude-ide.wake")
+
 local M = {}
 
 ---A server that ends unexpectedly is restarted, unless it did so within this time.
@@ -46,7 +60,7 @@ local started_at = 0
 local dismissing
 ---@param event { type: string, client: claude-ide.Client, reason?: string }
 local function on_agent_event(event)
-  local client, log, bus = event.client, require("claude-ide.log"), require("claude-ide.bus")
+  local client = event.client
   if event.type == "client_disconnected" then
     agents[client.id] = nil
     log.info("agent %d (%s) disconnected: %s", client.id, client.name or "unnamed", event.reason or "?")
@@ -65,7 +79,7 @@ end
 ---Keeps those whose process still runs.
 local function prune_lost()
   for pid in pairs(lost) do
-    lost[pid] = require("claude-ide.process").runs(pid) and lost[pid] or nil
+    lost[pid] = process.runs(pid) and lost[pid] or nil
   end
 end
 
@@ -86,7 +100,7 @@ local function on_client_event(event)
     on_agent_event(event)
     return
   end
-  local client, log = event.client, require("claude-ide.log")
+  local client = event.client
   note_lost(client, event.type == "client_disconnected")
   if event.type == "client_disconnected" then
     clients[client.id] = nil
@@ -102,12 +116,12 @@ local function on_client_event(event)
   else
     clients[client.id] = client
   end
-  require("claude-ide.bus").emit(event.type --[[@as claude-ide.bus.Topic]], client, event.reason)
+  bus.emit(event.type --[[@as claude-ide.bus.Topic]], client, event.reason)
   if event.type == "client_ready" then
     log.info("client %d (%s %s) is ready", client.id, client.name or "unnamed", client.version or "")
-    require("claude-ide.event").emit("ClaudeConnected", { client = client })
+    ide_event.emit("ClaudeConnected", { client = client })
   elseif event.type == "client_disconnected" and client.state == "ready" then
-    require("claude-ide.event").emit("ClaudeDisconnected", { client = client, reason = event.reason })
+    ide_event.emit("ClaudeDisconnected", { client = client, reason = event.reason })
   end
   if dismissing and not next(clients) then
     M.stop()
@@ -127,11 +141,11 @@ local function on_end()
   if not running then
     return
   end
-  require("claude-ide.log").error("the server ended by itself")
+  log.error("the server ended by itself")
   M.stop()
   local now = vim.uv.hrtime()
   if ended_at and now - ended_at < RESTART_GAP_NS then
-    require("claude-ide.ui.notice").error(
+    notice.error(
       "The server ended twice in a short time. `:Claude log` tells more, `:Claude restart` tries again."
     )
     return
@@ -151,8 +165,7 @@ require("claude-ide.wake").on({ "ended" }, on_end)
 ---Folders where CLIs look for lock files.
 ---@return string[]
 function M.lock_dirs()
-  local path = require("claude-ide.path")
-  local configured = require("claude-ide.config").get().server.lock_dir
+  local configured = ide_config.get().server.lock_dir
   if configured then
     return { path.normalize(vim.fs.normalize(configured)) }
   end
@@ -179,8 +192,8 @@ end
 ---@return [string, string][] a folder, and its path for clients
 local function path_map()
   local list = {} ---@type [string, string][]
-  for here, there in pairs(require("claude-ide.config").get().workspace.path_map) do
-    list[#list + 1] = { require("claude-ide.path").normalize(vim.fs.normalize(here)), there }
+  for here, there in pairs(ide_config.get().workspace.path_map) do
+    list[#list + 1] = { path.normalize(vim.fs.normalize(here)), there }
   end
   return list
 end
@@ -188,7 +201,7 @@ end
 ---@param workspace claude-ide.workspace.Announcement
 ---@return string json options of native.start
 local function start_options(workspace)
-  local config = require("claude-ide.config").get()
+  local config = ide_config.get()
   local server = config.server
   return vim.json.encode({
     host = server.host,
@@ -198,7 +211,7 @@ local function start_options(workspace)
     handoverDir = vim.fn.stdpath("state") .. "/claude-ide/handover",
     workspace = workspace,
     serverName = SERVER_NAME,
-    version = require("claude-ide.native").VERSION,
+    version = native.VERSION,
     handshakeTimeoutMs = server.handshake_timeout_ms,
     maxConnections = server.max_connections,
     maxMessageBytes = server.max_message_bytes,
@@ -213,7 +226,7 @@ local function start_options(workspace)
     pathMap = path_map(),
     offers = config.tools.offers,
     writeFile = server.write_file,
-    log = { path = require("claude-ide.log").path(), level = config.log.level },
+    log = { path = log.path(), level = config.log.level },
   })
 end
 
@@ -225,25 +238,24 @@ function M.start()
   if running then
     return running
   end
-  local native = require("claude-ide.native")
   if native.is_loaded() and native.status() then
     -- Started by an earlier instance of this module (`:Lazy reload`), whose handle it would wake.
     native.stop()
   end
-  local workspace = require("claude-ide.workspace").announcement()
-  local info, err = native.start(start_options(workspace), require("claude-ide.wake").handle())
+  local workspace = ide_workspace.announcement()
+  local info, err = native.start(start_options(workspace), wake.handle())
   if not info then
-    require("claude-ide.log").error("the server did not start: %s", err)
+    log.error("the server did not start: %s", err)
     return nil, err
   end
   running, sent_away, started_at = info, {}, os.time()
-  require("claude-ide.log").info("listening on %s port %d", info.host, info.port)
-  require("claude-ide.at_exit")("the server", function()
+  log.info("listening on %s port %d", info.host, info.port)
+  at_exit("the server", function()
     M.stop(true)
   end)
-  require("claude-ide.workspace").attach(workspace)
-  require("claude-ide.bus").emit("server_starting", info)
-  require("claude-ide.bus").emit("server_started", info)
+  ide_workspace.attach(workspace)
+  bus.emit("server_starting", info)
+  bus.emit("server_started", info)
   return info
 end
 
@@ -254,17 +266,17 @@ function M.stop(is_exiting)
   if not running then
     return
   end
-  require("claude-ide.bus").emit("server_stopping")
+  bus.emit("server_stopping")
   running = nil
-  require("claude-ide.workspace").detach()
-  local _, err = require("claude-ide.native").stop(is_exiting)
+  ide_workspace.detach()
+  local _, err = native.stop(is_exiting)
   if err then
-    require("claude-ide.log").warn("stopping the server: %s", err)
+    log.warn("stopping the server: %s", err)
   end
-  require("claude-ide.wake").drain()
+  wake.drain()
   clients, agents, last_client = {}, {}, nil
-  require("claude-ide.log").info("stopped")
-  require("claude-ide.bus").emit("server_stopped")
+  log.info("stopped")
+  bus.emit("server_stopped")
 end
 
 ---Restarts with the same port and token: connected CLIs reconnect.
@@ -364,7 +376,7 @@ function M.disconnect(client_id)
   if not running then
     return nil, "the server does not run"
   end
-  local ok, err = require("claude-ide.native").disconnect(client_id)
+  local ok, err = native.disconnect(client_id)
   sent_away[client_id] = ok and true or nil
   return ok, err
 end
@@ -376,7 +388,6 @@ function M.agent_access(run)
   if not running then
     return nil
   end
-  local native = require("claude-ide.native")
   local token, err
   if run then
     token, err = native.begin_run(run)
@@ -384,9 +395,9 @@ function M.agent_access(run)
     token, err = native.agents_token()
   end
   if err then
-    require("claude-ide.log").error("no token for an agent: %s", err)
+    log.error("no token for an agent: %s", err)
   end
-  return token and { url = require("claude-ide.address").of(running) .. "/nvim", token = token } or nil
+  return token and { url = address.of(running) .. "/nvim", token = token } or nil
 end
 
 ---Whether we disconnected this client, which still runs.
@@ -427,10 +438,10 @@ function M.notify(method, params, client_id)
   end
   local ok, json = pcall(vim.json.encode, params)
   if not ok then
-    require("claude-ide.log").error("%s cannot be sent: %s", method, json)
+    log.error("%s cannot be sent: %s", method, json)
     return nil, tostring(json)
   end
-  return require("claude-ide.native").notify(method, json, client_id)
+  return native.notify(method, json, client_id)
 end
 
 return M

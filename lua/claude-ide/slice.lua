@@ -1,4 +1,7 @@
 -- Long work a little per turn of the event loop, so that no key of the user's waits. The only module that knows how long a turn may be.
+local lazy = require("claude-ide.lazy")
+local safely = lazy("claude-ide.safely")
+
 local M = {}
 
 ---Time of a slice.
@@ -44,7 +47,7 @@ function M.run(what, work, done)
     end)
   end)
   local step ---@type fun()
-  step = require("claude-ide.safely").wrap(what, function()
+  step = safely.wrap(what, function()
     if cancelled then
       return
     end

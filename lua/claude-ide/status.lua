@@ -1,4 +1,7 @@
 -- The plugin's state, collected from loaded modules only.
+local lazy = require("claude-ide.lazy")
+local config = lazy("claude-ide.config")
+
 local M = {}
 
 ---@class claude-ide.Status
@@ -35,11 +38,7 @@ function M.get()
     diffs = ask(package.loaded["claude-ide.proposal"], "count", 0),
     review = ask(package.loaded["claude-ide.journal"], "counts", { files = 0, hunks = 0, conflicts = 0 }),
     mentions = ask(package.loaded["claude-ide.mention"], "pending", 0),
-    selection = ask(
-      package.loaded["claude-ide.selection"],
-      "is_enabled",
-      require("claude-ide.config").get().selection.enabled
-    ),
+    selection = ask(package.loaded["claude-ide.selection"], "is_enabled", config.get().selection.enabled),
     sessions = vim.tbl_map(function(ours)
       return ours.session
     end, ask(package.loaded["claude-ide.sessions.own"], "list", {})),

@@ -1,5 +1,13 @@
 -- A short text for a statusline. It is redrawn at every key, so the text is cached and only updated by events and two counters.
 
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local facts = lazy("claude-ide.chat.facts")
+local ide_sessions = lazy("claude-ide.sessions")
+local ide_status = lazy("claude-ide.status")
+local phrases = lazy("claude-ide.sessions.phrases")
+local requests = lazy("claude-ide.requests")
+
 ---@class claude-ide.statusline
 local M = {}
 
@@ -28,11 +36,11 @@ local function watch()
     callback = M.refresh,
     desc = "Claude Code: the statusline's text is out of date",
   })
-  require("claude-ide.bus").on("server_started", M.refresh)
-  require("claude-ide.bus").on("server_stopped", M.refresh)
-  require("claude-ide.bus").on("journal_changed", M.refresh)
-  require("claude-ide.bus").on("requests_changed", M.refresh)
-  require("claude-ide.bus").on("limit_changed", M.refresh)
+  bus.on("server_started", M.refresh)
+  bus.on("server_stopped", M.refresh)
+  bus.on("journal_changed", M.refresh)
+  bus.on("requests_changed", M.refresh)
+  bus.on("limit_changed", M.refresh)
 end
 
 ---Values that change without an event, from loaded modules.
@@ -45,11 +53,11 @@ end
 
 local function activity(status)
   local sessions = status.sessions
-  if #sessions == 1 and #require("claude-ide.requests").pending() > 0 then
+  if #sessions == 1 and #requests.pending() > 0 then
     -- The requests themselves tell what is asked.
     return sessions[1].state.activity
   end
-  return #sessions > 0 and require("claude-ide.sessions.phrases").activities(sessions) or nil
+  return #sessions > 0 and phrases.activities(sessions) or nil
 end
 
 local function chats()
@@ -76,7 +84,7 @@ end
 local PARTS = {
   head,
   function()
-    local waiting = require("claude-ide.requests").phrases()
+    local waiting = requests.phrases()
     return #waiting > 0 and table.concat(waiting, SEPARATOR) or nil
   end,
   function(status)
@@ -128,7 +136,7 @@ local function read_context(session)
     return
   end
   known.at = at
-  require("claude-ide.sessions").list({ folder = session.cwd }, function(summaries)
+  ide_sessions.list({ folder = session.cwd }, function(summaries)
     local summary = vim.iter(summaries or {}):find(function(one)
       return one.id == session.id
     end)
@@ -152,13 +160,13 @@ end
 
 ---@return claude-ide.statusline.Texts
 local function build()
-  local status = require("claude-ide.status").get()
+  local status = ide_status.get()
   return {
     text = whole(status),
     waiting = counted(status, "waiting"),
     working = counted(status, "working"),
     context = context(status),
-    limit = #chats() > 0 and require("claude-ide.chat.facts").limit(chats()) or "",
+    limit = #chats() > 0 and facts.limit(chats()) or "",
   }
 end
 
@@ -209,8 +217,8 @@ end
 function M.context()
   if not is_context_shown then
     is_context_shown = true
-    require("claude-ide.bus").on("terminal_used", M.refresh)
-    require("claude-ide.bus").on("session_changed", function(change)
+    bus.on("terminal_used", M.refresh)
+    bus.on("session_changed", function(change)
       contexts[change.session.state.activity == "gone" and change.session.id or change.previous or ""] = nil
     end)
     vim.api.nvim_create_autocmd("TabEnter", {

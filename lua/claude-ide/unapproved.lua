@@ -3,6 +3,19 @@
 -- tells what allowed each call, also a subagent's.
 -- Invariants: an approval in a chat covers the approved bytes, once. No warning in doubt, and none for a CLI whose transcripts lack this.
 -- Of a shell command only the time is known: the warning says that, and blames nobody.
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local clock = lazy("claude-ide.clock")
+local counted = lazy("claude-ide.counted")
+local file = lazy("claude-ide.file")
+local ide_path = lazy("claude-ide.path")
+local log = lazy("claude-ide.log")
+local notice = lazy("claude-ide.ui.notice")
+local rules = lazy("claude-ide.sessions.rules")
+local server = lazy("claude-ide.server")
+local sessions = lazy("claude-ide.sessions")
+local workspace = lazy("claude-ide.workspace")
+
 local M = {}
 
 ---Modes in which edits need no approval.
@@ -36,13 +49,13 @@ function M.turn_over(chat)
 end
 
 local function normal(path)
-  return require("claude-ide.path").normalize(path)
+  return ide_path.normalize(path)
 end
 
 ---@param path string
 ---@return string? nil: no such file
 local function stamp_of(path)
-  return require("claude-ide.file").key_now(path)
+  return file.key_now(path)
 end
 
 ---The user refused a change of a file: where there was none, there is to be none.
@@ -129,7 +142,6 @@ local function warn(paths, why, command)
   if #paths > 1 then
     name, were = ("%s and %d more"):format(name, #paths - 1), "were"
   end
-  local notice = require("claude-ide.ui.notice")
   local changed = ("%s %s"):format(name, happened or were .. " changed without asking you")
   local review = notice.way_to("review")
   notice.warn({
@@ -142,10 +154,10 @@ local function warn(paths, why, command)
     lines[at] = ("%s %s%s."):format(paths[at], happened or "was changed without asking you", why)
   end
   if #paths > MOST_NAMED then
-    lines[#lines + 1] = "… and " .. require("claude-ide.counted")(#paths - MOST_NAMED, "more file") .. "."
+    lines[#lines + 1] = "… and " .. counted(#paths - MOST_NAMED, "more file") .. "."
   end
   local words = table.concat(lines, "\n")
-  require("claude-ide.log").warn("%s", words)
+  log.warn("%s", words)
   return words
 end
 
@@ -199,7 +211,7 @@ local LATE_MS = 1000
 local terminals = {}
 
 local forget_leavers = require("claude-ide.once")(function()
-  require("claude-ide.bus").on("client_disconnected", function(client)
+  bus.on("client_disconnected", function(client)
     terminals[client.id] = nil
   end)
 end)
@@ -216,7 +228,7 @@ end
 ---@param client integer
 function M.turn_started(client)
   local terminal = terminal_of(client)
-  terminal.began, terminal.told = require("claude-ide.clock").now(), {}
+  terminal.began, terminal.told = clock.now(), {}
 end
 
 ---Warns of a file in the workspace, once a turn, if the session's mode is known and asks: the CLI names a rule also where the mode allows it.
@@ -225,14 +237,14 @@ end
 ---@param why? string
 ---@param command? string
 local function warn_once(client, path, why, command)
-  local is_within = vim.iter(require("claude-ide.workspace").folders()):any(function(folder)
-    return require("claude-ide.path").within(path, folder)
+  local is_within = vim.iter(workspace.folders()):any(function(folder)
+    return ide_path.within(path, folder)
   end)
   local told = terminals[client] and terminals[client].told
   if not is_within or not told then
     return
   end
-  require("claude-ide.sessions").mode_of_client(client, function(mode)
+  sessions.mode_of_client(client, function(mode)
     if mode and not UNASKED[mode] and not told[path] then
       told[path] = true
       warn({ path }, why, command)
@@ -245,7 +257,7 @@ end
 ---@param changes claude-ide.sessions.ChangedFile[]
 ---@param calls claude-ide.sessions.Call[]
 function M.ended(client, changes, calls)
-  if not require("claude-ide.server").client(client) then
+  if not server.client(client) then
     return -- it has left
   end
   local terminal = terminal_of(client)
@@ -325,7 +337,7 @@ function M.found(client, path)
   vim.defer_fn(function()
     local command = command_at(terminal, began, at)
     if command and not writes_nothing(command) then
-      require("claude-ide.sessions.rules").may_allow(client, command, function(may)
+      rules.may_allow(client, command, function(may)
         if not may then
           warn_once(client, normal(path), nil, command)
         end

@@ -2,6 +2,12 @@
 -- modules are read into a cache while Neovim is idle, a few at a time; and if the files have changed, a notice asks once to restart
 -- Neovim.
 
+local lazy = require("claude-ide.lazy")
+local ide_file = lazy("claude-ide.file")
+local notice = lazy("claude-ide.ui.notice")
+local root = lazy("claude-ide.root")
+local soon = lazy("claude-ide.soon")
+
 local M = {}
 
 ---Time slice for reading modules, and the pause after it.
@@ -26,7 +32,7 @@ local keeping, is_notified = false, false
 local looked_at
 
 local function stamp_of(stat)
-  return require("claude-ide.file").key(stat) or "gone"
+  return ide_file.key(stat) or "gone"
 end
 
 ---@param prefix string of module names
@@ -47,7 +53,7 @@ end
 local function all_files()
   if not files then
     files = {}
-    collect(require("claude-ide.root").dir() .. "/lua/claude-ide", "claude-ide.", files)
+    collect(root.dir() .. "/lua/claude-ide", "claude-ide.", files)
     table.sort(files, function(left, right)
       return left.path < right.path
     end)
@@ -180,7 +186,7 @@ function M.tell()
   if not is_notified then
     is_notified = true
     vim.schedule(function()
-      require("claude-ide.ui.notice").warn(NOTICE)
+      notice.warn(NOTICE)
     end)
   end
 end
@@ -233,7 +239,7 @@ function M.attach()
   if vim.fn.exists("##PackChanged") == 1 then
     vim.api.nvim_create_autocmd("PackChanged", options)
   end
-  local look_later = require("claude-ide.soon")(M.look, LOOK_EVERY_MS)
+  local look_later = soon(M.look, LOOK_EVERY_MS)
   vim.api.nvim_create_autocmd("FocusGained", {
     group = group,
     callback = function()

@@ -1,5 +1,9 @@
 -- Receives events of the library on the main loop: the library wakes Lua, which polls one event at a time.
 -- Rust never calls Lua. One async handle serves the process, also without the server.
+local lazy = require("claude-ide.lazy")
+local log = lazy("claude-ide.log")
+local native = lazy("claude-ide.native")
+
 local M = {}
 
 ---Time limit of events before keys get their turn.
@@ -29,7 +33,6 @@ end
 ---@param budget_ns? integer nil: unlimited
 ---@return boolean drained whether the queue is empty
 function M.drain(budget_ns)
-  local native = require("claude-ide.native")
   local deadline = budget_ns and vim.uv.hrtime() + budget_ns
   repeat
     local event = native.poll()
@@ -41,7 +44,7 @@ function M.drain(budget_ns)
       let_interrupt_fail_here()
       local ok, trace = xpcall(receive, debug.traceback, event)
       if not ok then
-        require("claude-ide.log").error("handling %s failed: %s", event.type, trace)
+        log.error("handling %s failed: %s", event.type, trace)
       end
     end
   until deadline and vim.uv.hrtime() > deadline

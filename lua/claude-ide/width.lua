@@ -1,4 +1,7 @@
 -- Cuts texts to a width in cells, between characters. Pure, except for character widths.
+local lazy = require("claude-ide.lazy")
+local invisible_text = lazy("claude-ide.invisible_text")
+
 local M = {}
 
 ---A text's width in cells. Most are ASCII, for which Neovim need not be asked.
@@ -89,7 +92,7 @@ function M.printable(text)
   if not text:find("[^\32-\126]") then
     return text
   end
-  return vim.fn.strtrans((require("claude-ide.invisible_text").characters(text):gsub("%z", "^@")))
+  return vim.fn.strtrans((invisible_text.characters(text):gsub("%z", "^@")))
 end
 
 return M

@@ -3,6 +3,13 @@
 -- changes with every file.
 -- Invariants: a file opened by the user is in a workspace folder if it is in a project. `/` is never a folder. The worktree of a
 -- connected client is a folder if it is one of the user's repositories, and comes first while a call of that client is served.
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local config = lazy("claude-ide.config")
+local log = lazy("claude-ide.log")
+local native = lazy("claude-ide.native")
+local paths = lazy("claude-ide.path")
+
 local M = {}
 
 local GROUP = "claude-ide.workspace"
@@ -48,14 +55,14 @@ local open_projects
 local announced
 
 local function normalize(path)
-  return require("claude-ide.path").normalize(path)
+  return paths.normalize(path)
 end
 
 ---Whether a folder can be a project root. Not the home folder and its ancestors: a stray `~/.git` must not make one project of
 ---everything.
 local function may_be_root(folder)
   local home = vim.uv.os_homedir()
-  return folder ~= "/" and not (home and require("claude-ide.path").within(home, folder))
+  return folder ~= "/" and not (home and paths.within(home, folder))
 end
 
 ---@return string? root nearest ancestor of `folder` with the marker
@@ -72,7 +79,7 @@ end
 ---The root of a folder's project; nil: no root marker found.
 ---Markers are tried in order: a distant `.git` wins over a close `package.json`.
 local function marked_root(folder)
-  for _, marker in ipairs(require("claude-ide.config").get().workspace.root_markers) do
+  for _, marker in ipairs(config.get().workspace.root_markers) do
     local root = find_marker(folder, marker)
     if root then
       return root
@@ -100,7 +107,7 @@ local function current_folders()
     return { chosen_cwd }
   end
   -- `getcwd()` returns nothing for a deleted directory.
-  local folders = { require("claude-ide.path").cwd(), vim.fn.getcwd(-1, -1) }
+  local folders = { paths.cwd(), vim.fn.getcwd(-1, -1) }
   for tab = 1, vim.fn.tabpagenr("$") do
     for window = 1, vim.fn.tabpagewinnr(tab, "$") do
       folders[#folders + 1] = vim.fn.getcwd(window, tab)
@@ -120,11 +127,10 @@ local function folder_of(buf)
     return nil
   end
   local name = vim.api.nvim_buf_get_name(buf)
-  return require("claude-ide.path").is_plain(name) and vim.fs.dirname(normalize(name)) or nil
+  return paths.is_plain(name) and vim.fs.dirname(normalize(name)) or nil
 end
 
 local function is_in_one_of(path, folders)
-  local paths = require("claude-ide.path")
   local function holds(folder)
     return paths.within(path, folder)
   end
@@ -188,11 +194,11 @@ local follow_files = require("claude-ide.once")(function()
 end)
 
 local function configured_folders()
-  local folders = require("claude-ide.config").get().workspace.folders
+  local folders = config.get().workspace.folders
   if type(folders) == "function" then
     local ok, result = pcall(folders)
     if not ok or type(result) ~= "table" then
-      require("claude-ide.log").error("workspace.folders: the function failed: %s", result)
+      log.error("workspace.folders: the function failed: %s", result)
       return nil
     end
     folders = result
@@ -224,13 +230,13 @@ end
 ---@return string? top of the folder's worktree
 function M.repository(folder)
   local top = find_marker(folder, ".git")
-  return top and require("claude-ide.native").worktrees(top) or nil, top
+  return top and native.worktrees(top) or nil, top
 end
 
 ---Whether two folders are of one repository.
 local function are_related(one, other)
   local first, second = M.repository(one), M.repository(other)
-  local real = require("claude-ide.path").real
+  local real = paths.real
   return first ~= nil and second ~= nil and real(first.common) == real(second.common)
 end
 
@@ -241,7 +247,7 @@ end
 local function innermost(path, folders)
   local found ---@type string?
   for _, folder in ipairs(folders) do
-    if require("claude-ide.path").within(path, folder) and (not found or #folder > #found) then
+    if paths.within(path, folder) and (not found or #folder > #found) then
       found = folder
     end
   end
@@ -343,7 +349,7 @@ end
 function M.outermost(folders)
   return vim.tbl_filter(function(folder)
     return not vim.iter(folders):any(function(other)
-      return folder ~= other and require("claude-ide.path").within(folder, other)
+      return folder ~= other and paths.within(folder, other)
     end)
   end, folders)
 end
@@ -357,7 +363,7 @@ function M.worktree_namer(folders)
   local function find(path)
     local folder = innermost(path, folders)
     local top = folder and find_marker(folder, ".git")
-    top = top and require("claude-ide.path").real(top)
+    top = top and paths.real(top)
     if top and names[top] == nil then
       names[top] = false
       for _, worktree in ipairs((M.repository(top) or { worktrees = {} }).worktrees) do
@@ -379,7 +385,7 @@ end
 ---@return fun(path: string): boolean is_elsewhere whether a path is in another one of its repository
 function M.elsewhere(own)
   local repository, top = M.repository(own)
-  local real = require("claude-ide.path").real
+  local real = paths.real
   local tops = {} ---@type string[]
   for _, worktree in ipairs(repository and repository.worktrees or {}) do
     tops[#tops + 1] = worktree.path
@@ -439,7 +445,7 @@ end
 local function with_worktrees(folders)
   local all, known, repositories = {}, {}, {} ---@type string[], table<string, true>, claude-ide.workspace.Repository[]
   local function add(folder)
-    local real = require("claude-ide.path").real(folder)
+    local real = paths.real(folder)
     all[#all + 1] = not known[real] and folder or nil
     known[real] = true
   end
@@ -465,7 +471,7 @@ end
 ---@param folders string[] of the workspace
 ---@return string[]
 local function folders_to_announce(folders)
-  local mode = require("claude-ide.config").get().workspace.worktrees
+  local mode = config.get().workspace.worktrees
   if mode == "open" or configured_folders() then
     return folders
   elseif mode == "all" then
@@ -478,7 +484,7 @@ end
 
 ---Follows the worktrees that are announced.
 local function follow_worktrees()
-  local is_all = require("claude-ide.config").get().workspace.worktrees == "all" and not configured_folders()
+  local is_all = config.get().workspace.worktrees == "all" and not configured_folders()
   local _, repositories = with_worktrees(is_all and find_folders() or {})
   watch(repositories)
 end
@@ -505,17 +511,16 @@ function M.announce()
   if vim.deep_equal(workspace, announced) then
     return
   end
-  local ok, err = require("claude-ide.native").set_workspace(vim.json.encode(workspace))
+  local ok, err = native.set_workspace(vim.json.encode(workspace))
   if ok then
     announced = workspace
   else
-    require("claude-ide.log").warn("the workspace could not be announced: %s", err)
+    log.warn("the workspace could not be announced: %s", err)
   end
 end
 
 ---Keeps the roots of clients.
 local follow_clients = require("claude-ide.once")(function()
-  local bus = require("claude-ide.bus")
   local function take(client)
     local root = client.roots and client.roots[1]
     if roots[client.id] ~= root then

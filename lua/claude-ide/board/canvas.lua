@@ -2,6 +2,11 @@
 -- Invariants: the cursor stays on its session while rows move; where the top of the list is not visible, it also stays in its place on
 -- the screen. No line comes or goes under a selection or a pending operator.
 
+local lazy = require("claude-ide.lazy")
+local highlights = lazy("claude-ide.ui.highlights")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local waits = lazy("claude-ide.ui.guard.waits")
+
 ---@class claude-ide.board.Canvas
 ---@field private buf integer
 ---@field private lines string[]
@@ -34,7 +39,7 @@ local LINKS = {
 local canvases = setmetatable({}, { __mode = "v" })
 
 local provide = require("claude-ide.once")(function()
-  require("claude-ide.ui.highlights").link(LINKS)
+  highlights.link(LINKS)
   vim.api.nvim_set_decoration_provider(namespace, {
     on_win = function(_, _, buf)
       return canvases[buf] ~= nil
@@ -150,7 +155,7 @@ function Canvas:set(lines)
   if head == #before and head == #lines then
     return
   end
-  require("claude-ide.ui.own_buffer").change(self.buf, function()
+  own_buffer.change(self.buf, function()
     if #before ~= #lines then
       vim.api.nvim_buf_set_lines(
         self.buf,
@@ -179,7 +184,6 @@ end
 ---@param rows claude-ide.board.Row[]
 ---@param older integer sessions without a row
 function Canvas:show(rows, older)
-  local waits = require("claude-ide.ui.guard.waits")
   local function is_blocked()
     return vim.api.nvim_buf_is_valid(self.buf) and waits.pending_range(self.buf) ~= nil
   end

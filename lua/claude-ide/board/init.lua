@@ -1,6 +1,24 @@
 -- `:Claude board`: all sessions of the project, or of the machine, in one buffer. The library decides which rows there are and writes
 -- their text (`crates/session/src/board`); this module asks for them when something changed, and shows them.
 -- Invariants: at most one request is pending; no timer runs while no window shows the board.
+local lazy = require("claude-ide.lazy")
+local asks = lazy("claude-ide.sessions.asks")
+local background = lazy("claude-ide.sessions.background")
+local bus = lazy("claude-ide.bus")
+local canvas = lazy("claude-ide.board.canvas")
+local catalogue = lazy("claude-ide.sessions.catalogue")
+local file_window = lazy("claude-ide.ui.file_window")
+local journal = lazy("claude-ide.journal")
+local keys = lazy("claude-ide.board.keys")
+local own = lazy("claude-ide.sessions.own")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local safely = lazy("claude-ide.safely")
+local sessions = lazy("claude-ide.sessions")
+local transport = lazy("claude-ide.sessions.transport")
+local waits = lazy("claude-ide.ui.guard.waits")
+local winbar = lazy("claude-ide.board.winbar")
+local window = lazy("claude-ide.window")
+
 local M = {}
 
 ---Least time between two requests.
@@ -81,12 +99,11 @@ end
 ---Files that were changed and are not reviewed, by session.
 ---@return table<string, string[]>
 local function to_review()
-  local journal, sessions = require("claude-ide.journal"), require("claude-ide.sessions.own")
   local by_client, files = journal.files_to_review(), {}
-  for _, ours in ipairs(sessions.list()) do
-    files[ours.session.id] = by_client[sessions.journal_client(ours)]
+  for _, ours in ipairs(own.list()) do
+    files[ours.session.id] = by_client[own.journal_client(ours)]
   end
-  for _, live in ipairs(require("claude-ide.sessions.background").list()) do
+  for _, live in ipairs(background.list()) do
     files[live.id] = files[live.id] or by_client[journal.of_session(live.id)]
   end
   return files
@@ -102,14 +119,14 @@ local function known()
       facts[session][name] = facts[session][name] or value
     end
   end
-  local asks, deliver = require("claude-ide.sessions.asks"), package.loaded["claude-ide.deliver"]
+  local deliver = package.loaded["claude-ide.deliver"]
   for _, waiting in ipairs(asks.list()) do
     add(asks.session_of(waiting), "asks", asks.label(waiting))
   end
   for session, files in pairs(to_review()) do
     add(session, "review", #files)
   end
-  for _, ours in ipairs(require("claude-ide.sessions.own").list()) do
+  for _, ours in ipairs(own.list()) do
     add(ours.session.id, "cost", ours.other and ours.other.cost)
   end
   for session, count in pairs(type(deliver) == "table" and deliver.counts() or {}) do
@@ -126,7 +143,7 @@ local function request()
     files[#files + 1] = row.file
   end
   if is_fresh or not shown.places then
-    shown.places = require("claude-ide.sessions.catalogue").places({ all = shown.all })
+    shown.places = catalogue.places({ all = shown.all })
   end
   local facts, hidden = known(), vim.tbl_keys(shown.hidden)
   return {
@@ -185,7 +202,7 @@ local function take(fresh, board, err)
     board.counts.hidden = vim.tbl_count(hidden)
     view.canvas:show(board.rows, view.older)
   end
-  require("claude-ide.board.winbar").refresh(view, windows())
+  winbar.refresh(view, windows())
   if is_wanted or (board and board.more) then
     ask_in(LEAST_MS)
   else
@@ -207,9 +224,9 @@ function ask()
   end
   local asked, fresh = request(), is_fresh
   asked_at, is_pending, is_wanted, is_fresh = vim.uv.now(), true, false, false
-  require("claude-ide.sessions.transport").request(asked, {
+  transport.request(asked, {
     reply = function(board, err)
-      require("claude-ide.ui.guard.waits").when_buffers_may_change(function()
+      waits.when_buffers_may_change(function()
         take(fresh, board, err)
       end)
     end,
@@ -237,7 +254,6 @@ local function session_changed(change)
 end
 
 local follow = require("claude-ide.once")(function()
-  local bus = require("claude-ide.bus")
   bus.on("session_changed", session_changed)
   bus.on("session_renamed", function()
     M.refresh()
@@ -260,13 +276,13 @@ end
 
 local function create()
   local opened ---@type claude-ide.board.View
-  local buf = require("claude-ide.ui.own_buffer").create({
+  local buf = own_buffer.create({
     kind = "board",
     name = { "board", "Claude" },
     is_private = true,
     draw_again = function()
-      require("claude-ide.board.keys").map(opened)
-      opened.canvas = require("claude-ide.board.canvas").new(opened.buf)
+      keys.map(opened)
+      opened.canvas = canvas.new(opened.buf)
       M.refresh(true)
     end,
     bo = { undolevels = -1, modifiable = false, filetype = "claude-board" },
@@ -278,20 +294,20 @@ local function create()
     rows = {},
     older = 0,
     came_from = {},
-    canvas = require("claude-ide.board.canvas").new(buf),
+    canvas = canvas.new(buf),
     to_review = to_review,
     refresh = M.refresh,
     close = M.close,
   }
   view = opened
-  require("claude-ide.board.keys").map(opened)
+  keys.map(opened)
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
   local function on(events, pattern, desc, callback)
     vim.api.nvim_create_autocmd(events, {
       group = group,
       buffer = pattern,
       desc = "Claude Code: " .. desc,
-      callback = require("claude-ide.safely").wrap(desc, callback),
+      callback = safely.wrap(desc, callback),
     })
   end
   on("BufWinEnter", buf, "show the board", function()
@@ -310,7 +326,7 @@ end
 ---Shows the board. A second call focuses it.
 ---@param all? boolean of all projects
 function M.open(all)
-  require("claude-ide.sessions").attach()
+  sessions.attach()
   follow()
   if not view or not vim.api.nvim_buf_is_valid(view.buf) then
     create()
@@ -323,7 +339,7 @@ function M.open(all)
   for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
     before[win] = vim.api.nvim_win_get_buf(win)
   end
-  local win = require("claude-ide.ui.file_window").show(shown.buf)
+  local win = file_window.show(shown.buf)
   if win and before[win] ~= shown.buf then
     shown.came_from[win] = before[win]
   end
@@ -336,7 +352,7 @@ function M.close()
   local before = view and view.came_from[win]
   if before and vim.api.nvim_buf_is_valid(before) then
     vim.api.nvim_win_set_buf(win, before)
-  elseif not pcall(require("claude-ide.window").close, win, false) then
+  elseif not pcall(window.close, win, false) then
     vim.cmd("enew")
   end
 end

@@ -1,5 +1,24 @@
 -- Keys of the board. Each acts on the session under the cursor, with the code of other commands: a request is answered by its own
 -- presenter, a prompt is delivered like those of the page, and sessions are forked and renamed like by `:Claude sessions`.
+local lazy = require("claude-ide.lazy")
+local actions = lazy("claude-ide.sessions.actions")
+local asks = lazy("claude-ide.sessions.asks")
+local bus = lazy("claude-ide.bus")
+local catalogue = lazy("claude-ide.sessions.catalogue")
+local choose = lazy("claude-ide.ui.choose")
+local counted = lazy("claude-ide.counted")
+local deliver = lazy("claude-ide.deliver")
+local deliver_route = lazy("claude-ide.deliver.route")
+local kept_words = lazy("claude-ide.ui.kept_words")
+local key_list = lazy("claude-ide.ui.key_list")
+local notice = lazy("claude-ide.ui.notice")
+local own = lazy("claude-ide.sessions.own")
+local phrases = lazy("claude-ide.sessions.phrases")
+local review = lazy("claude-ide.review")
+local safely = lazy("claude-ide.safely")
+local sessions_background = lazy("claude-ide.sessions.background")
+local terminals = lazy("claude-ide.terminal")
+
 local M = {}
 
 ---For notices, and to know our messages again.
@@ -7,7 +26,7 @@ local SENDER = "The board"
 
 ---@param text string a sentence
 local function say(text)
-  require("claude-ide.ui.notice").info(text)
+  notice.info(text)
 end
 
 ---@param row claude-ide.board.Row
@@ -20,7 +39,7 @@ end
 ---@param row claude-ide.board.Row
 ---@return claude-ide.sessions.Live? if it runs in the background
 local function in_background(row)
-  local live = require("claude-ide.sessions.catalogue").running(row.id)
+  local live = catalogue.running(row.id)
   return live and live.job and live or nil
 end
 
@@ -29,14 +48,14 @@ local ROW = {}
 
 ---Its terminal or chat, else its transcript. One of the background comes into a terminal.
 function ROW.open(row, view)
-  local terminals, background = require("claude-ide.terminal"), in_background(row)
-  local terminal, other = terminals.of_session(row.id), require("claude-ide.sessions.own").other(row.id)
+  local background = in_background(row)
+  local terminal, other = terminals.of_session(row.id), own.other(row.id)
   if terminal then
     terminals.show(terminal)
   elseif other then
     other.show()
   elseif background then
-    require("claude-ide.sessions.background").open(background)
+    sessions_background.open(background)
   else
     ROW.read(row, view)
   end
@@ -44,14 +63,13 @@ end
 
 function ROW.read(row)
   if row.file then
-    require("claude-ide.bus").emit("transcript_wanted", { file = row.file })
+    bus.emit("transcript_wanted", { file = row.file })
   else
     say("A session has no transcript before its first prompt.")
   end
 end
 
 function ROW.answer(row)
-  local asks = require("claude-ide.sessions.asks")
   local waiting = vim.tbl_filter(function(one)
     return asks.session_of(one) == row.id
   end, asks.list())
@@ -59,7 +77,7 @@ function ROW.answer(row)
   if waiting[1] then
     asks.answer(waiting)
   elseif background and row.activity == "waiting" then
-    require("claude-ide.sessions.background").open(background)
+    sessions_background.open(background)
   else
     say(
       row.activity == "waiting" and elsewhere(row) .. " Answer there."
@@ -91,7 +109,7 @@ local function give_back(text, why)
   vim.schedule(function()
     local texts = table.concat(unsent, "\n\n")
     unsent = {}
-    require("claude-ide.ui.kept_words").give_back(texts, why:sub(1, 1):upper() .. why:sub(2))
+    kept_words.give_back(texts, why:sub(1, 1):upper() .. why:sub(2))
   end)
 end
 
@@ -103,7 +121,7 @@ local function send(row, view, text)
   local list = queued[row.id] or {}
   queued[row.id] = list
   list[#list + 1] = one
-  one.take_back = require("claude-ide.deliver").send({
+  one.take_back = deliver.send({
     session = row.id,
     text = text,
     ran = row.pid ~= nil,
@@ -128,7 +146,7 @@ end
 ---@param view claude-ide.board.View
 ---@param begun? string
 local function write(row, view, begun)
-  local title = require("claude-ide.sessions.phrases").fit(row.title, 30)
+  local title = phrases.fit(row.title, 30)
   vim.ui.input({ prompt = ("To “%s”: "):format(title), default = begun }, function(text)
     vim.cmd("redraw") -- else the question stays on the command line
     vim.api.nvim_echo({}, false, {})
@@ -141,9 +159,9 @@ local function write(row, view, begun)
 end
 
 function ROW.prompt(row, view)
-  local route, why = require("claude-ide.deliver.route").of(row.id)
+  local route, why = deliver_route.of(row.id)
   if not route then
-    return require("claude-ide.ui.notice").error(
+    return notice.error(
       ("This session cannot get a prompt: %s."):format(why or "it runs in another terminal")
     )
   end
@@ -152,12 +170,11 @@ function ROW.prompt(row, view)
   if not last then
     return write(row, view)
   end
-  local phrases = require("claude-ide.sessions.phrases")
   local more, back =
     "Write another prompt", ("Unqueue “%s”"):format(phrases.fit(phrases.one_line(last.text), 40))
-  require("claude-ide.ui.choose").select({ more, back }, {
+  choose.select({ more, back }, {
     prompt = ("%s for “%s”"):format(
-      require("claude-ide.counted")(#list, "prompt waits", "prompts wait"),
+      counted(#list, "prompt waits", "prompts wait"),
       phrases.fit(row.title, 30)
     ),
   }, function(choice)
@@ -178,50 +195,50 @@ function ROW.review(row, view)
   if not files then
     return say("This session has no changes to review in this Neovim.")
   end
-  require("claude-ide.review").open_at(files[1])
+  review.open_at(files[1])
 end
 
 ---@param row claude-ide.board.Row
 ---@param view claude-ide.board.View
 local function end_it(row, view)
-  local terminal = require("claude-ide.terminal").of_session(row.id)
-  local other = require("claude-ide.sessions.own").other(row.id)
+  local terminal = terminals.of_session(row.id)
+  local other = own.other(row.id)
   if not terminal and not other and not in_background(row) then
     return say(row.pid and elsewhere(row) .. " End it there." or elsewhere(row))
   end
   local keep, open, stop = "Keep it", "Open it in a terminal", "End its process"
-  local title, is_away = require("claude-ide.sessions.phrases").fit(row.title, 40), not terminal and not other
+  local title, is_away = phrases.fit(row.title, 40), not terminal and not other
   local choices = is_away and { keep, open, stop } or { keep, stop }
   if is_away then
     title = title .. (row.activity == "working" and " works in the background" or " is in the background")
   end
-  require("claude-ide.ui.choose").select(choices, { prompt = title }, function(choice)
+  choose.select(choices, { prompt = title }, function(choice)
     if choice == open then
       ROW.open(row, view)
     elseif choice == stop then
-      require("claude-ide.sessions.actions").run_by_id("stop", row.id)
+      actions.run_by_id("stop", row.id)
     end
   end)
 end
 
 ---Interrupts its turn, or ends it.
 function ROW.stop(row, view)
-  local is_away = in_background(row) and not require("claude-ide.terminal").of_session(row.id)
+  local is_away = in_background(row) and not terminals.of_session(row.id)
   if row.activity ~= "working" or is_away then
     return end_it(row, view)
   end
-  local err = require("claude-ide.deliver").interrupt(row.id)
+  local err = deliver.interrupt(row.id)
   if err then
-    require("claude-ide.ui.notice").error(("The session was not stopped: %s."):format(err))
+    notice.error(("The session was not stopped: %s."):format(err))
   end
 end
 
 function ROW.rename(row)
-  require("claude-ide.sessions.actions").run_by_id("rename", row.id)
+  actions.run_by_id("rename", row.id)
 end
 
 function ROW.fork(row)
-  require("claude-ide.sessions.actions").run_by_id("fork", row.id)
+  actions.run_by_id("fork", row.id)
 end
 
 function ROW.hide(row, view)
@@ -263,7 +280,6 @@ function BOARD.close(view)
 end
 
 function BOARD.help()
-  local key_list = require("claude-ide.ui.key_list")
   local help = key_list.option("board", "help").keys
   key_list.open(key_list.options("board"), {}, { of = "the board", group = "ClaudeDiffKey", help = help })
 end
@@ -283,7 +299,6 @@ end
 
 ---@param view claude-ide.board.View
 function M.map(view)
-  local key_list, safely = require("claude-ide.ui.key_list"), require("claude-ide.safely")
   for _, option in ipairs(key_list.options("board")) do
     local of_row, of_board = ROW[option.name], BOARD[option.name]
     key_list.map(

@@ -1,4 +1,11 @@
 -- Winbar of the board: how many sessions wait, work and rest, which are shown, and the keys.
+local lazy = require("claude-ide.lazy")
+local config = lazy("claude-ide.config")
+local facts = lazy("claude-ide.chat.facts")
+local highlights = lazy("claude-ide.ui.highlights")
+local winbar = lazy("claude-ide.ui.winbar")
+local winbar_text = lazy("claude-ide.ui.winbar_text")
+
 local M = {}
 
 ---Pieces are dropped in this order.
@@ -22,8 +29,7 @@ local held = {}
 ---@param width integer
 ---@return string
 local function text(view, width)
-  local fit = require("claude-ide.ui.winbar_text")
-  local pieces, keymaps = {}, require("claude-ide.config").get().board.keymaps
+  local pieces, keymaps = {}, config.get().board.keymaps
   local counts = view.counts
   for _, name in ipairs({ "waiting", "working", "idle", "ended", "hidden" }) do
     local count = counts and counts[name] or 0
@@ -37,29 +43,29 @@ local function text(view, width)
     or "this project"
   local said = view.problem or not counts and "reading …" or where
   pieces[#pieces + 1] =
-    fit.sentence(RANKS.where, view.problem and "ClaudeDiffWarning" or "ClaudeBoardFact", said)
+    winbar_text.sentence(RANKS.where, view.problem and "ClaudeDiffWarning" or "ClaudeBoardFact", said)
   local chats = package.loaded["claude-ide.chat"]
-  local limit = type(chats) == "table" and require("claude-ide.chat.facts").limit(chats.list())
+  local limit = type(chats) == "table" and facts.limit(chats.list())
   if limit then
-    pieces[#pieces + 1] = fit.sentence(RANKS.limit, "ClaudeDiffWarning", limit)
+    pieces[#pieces + 1] = winbar_text.sentence(RANKS.limit, "ClaudeDiffWarning", limit)
   end
   if counts and counts.waiting > 0 then
-    pieces[#pieces + 1] = fit.hint(RANKS.answer, keymaps.answer, "answer")
+    pieces[#pieces + 1] = winbar_text.hint(RANKS.answer, keymaps.answer, "answer")
   end
-  pieces[#pieces + 1] = fit.hint(RANKS.prompt, keymaps.prompt, "prompt")
-  pieces[#pieces + 1] = fit.hint(RANKS.help, keymaps.help, "keys")
-  return fit.winbar(pieces, width)
+  pieces[#pieces + 1] = winbar_text.hint(RANKS.prompt, keymaps.prompt, "prompt")
+  pieces[#pieces + 1] = winbar_text.hint(RANKS.help, keymaps.help, "keys")
+  return winbar_text.winbar(pieces, width)
 end
 
 ---@param view claude-ide.board.View
 ---@param windows integer[]
 function M.refresh(view, windows)
-  require("claude-ide.ui.highlights").define_shared()
+  highlights.define_shared()
   local now = {} ---@type table<integer, string>
   for _, win in ipairs(windows) do
     now[win] = text(view, vim.api.nvim_win_get_width(win))
     if held[win] ~= now[win] then
-      require("claude-ide.ui.winbar").hold(win, now[win])
+      winbar.hold(win, now[win])
     end
   end
   held = now

@@ -1,6 +1,9 @@
 -- Converts between the exact bytes of a file and buffer lines.
 -- Invariants: `encode(decode(bytes))` is `bytes`, for any bytes. Edited text keeps the original's line ending, final newline and byte
 -- order mark.
+local lazy = require("claude-ide.lazy")
+local position = lazy("claude-ide.position")
+
 local M = {}
 
 local BOM = "\239\187\191"
@@ -48,7 +51,7 @@ end
 ---@return boolean
 function M.is_latin1(bytes)
   local has_utf16_bom = bytes:find("^\254\255") or bytes:find("^\255\254")
-  return not has_utf16_bom and require("claude-ide.position").valid(bytes) ~= bytes
+  return not has_utf16_bom and position.valid(bytes) ~= bytes
 end
 
 ---Decodes a file's bytes; text that is not UTF-8 is read as Latin-1.

@@ -1,8 +1,21 @@
 -- Reloads buffers whose file has changed on disk, in small steps and without a prompt.
 -- Invariants: a modified buffer is not touched; Neovim learns that the change was handled (no W11 or W12).
-local M = {}
-
 local file = require("claude-ide.file")
+local lazy = require("claude-ide.lazy")
+local anchor = lazy("claude-ide.buffer.anchor")
+local buffer = lazy("claude-ide.buffer")
+local buffer_format = lazy("claude-ide.buffer.format")
+local buffer_patch = lazy("claude-ide.buffer.patch")
+local log = lazy("claude-ide.log")
+local lsp = lazy("claude-ide.lsp")
+local notice = lazy("claude-ide.ui.notice")
+local one_line = lazy("claude-ide.ui.one_line")
+local option = lazy("claude-ide.option")
+local slice = lazy("claude-ide.slice")
+local stamp = lazy("claude-ide.buffer.stamp")
+local waits = lazy("claude-ide.ui.guard.waits")
+
+local M = {}
 
 local PARALLEL_READS = 8
 
@@ -23,7 +36,7 @@ function M.may_reload(buf)
   return vim.api.nvim_buf_is_valid(buf)
     and vim.api.nvim_buf_is_loaded(buf)
     and not vim.bo[buf].modified
-    and require("claude-ide.buffer").is_file(buf)
+    and buffer.is_file(buf)
 end
 
 ---The buffer properties that `format.decode` needs.
@@ -68,7 +81,7 @@ end
 local function emit_read(buf)
   local restore, filetype = keep_views(buf), vim.bo[buf].filetype
   local ok, err ---@type boolean, any
-  require("claude-ide.option").without_events(OF_OPENING, function()
+  option.without_events(OF_OPENING, function()
     ok, err = pcall(vim.api.nvim_exec_autocmds, "BufReadPost", { buffer = buf, modeline = false })
     if vim.api.nvim_buf_is_valid(buf) and vim.bo[buf].filetype ~= filetype then
       vim.bo[buf].filetype = filetype -- what the user chose
@@ -76,7 +89,7 @@ local function emit_read(buf)
   end)
   restore()
   if not ok then
-    require("claude-ide.log").warn("a BufReadPost autocommand failed: %s", tostring(err))
+    log.warn("a BufReadPost autocommand failed: %s", tostring(err))
   end
 end
 
@@ -90,25 +103,22 @@ local function absorb(buf, bytes, stat)
   if not M.may_reload(buf) then
     return false, "modified"
   end
-  local stamp = require("claude-ide.buffer.stamp")
-  local formats = require("claude-ide.buffer.format")
-  local comparable = bytes and formats.is_utf8(vim.bo[buf].fileencoding)
-  if comparable and require("claude-ide.buffer").text(buf) == bytes then
+  local comparable = bytes and buffer_format.is_utf8(vim.bo[buf].fileencoding)
+  if comparable and buffer.text(buf) == bytes then
     agreed[buf] = file.key(stat)
     return false
   end
   local lines, format
   if bytes then
-    lines, format = formats.decode(bytes, M.decoding(buf))
+    lines, format = buffer_format.decode(bytes, M.decoding(buf))
   end
-  if lines and stamp.is_chosen(buf, "fileformat") and format.eol ~= formats.of(buf).eol then
+  if lines and stamp.is_chosen(buf, "fileformat") and format.eol ~= buffer_format.of(buf).eol then
     lines = nil -- Neovim keeps what the user chose
   end
   local patch = lines ~= nil and not stamp.others_listen("BufWriteCmd", buf)
-  local waits = require("claude-ide.ui.guard.waits")
   local function in_the_way()
     -- Neovim's own reload loses a selection.
-    local selected = not patch and require("claude-ide.buffer.anchor").get(buf) ~= nil
+    local selected = not patch and anchor.get(buf) ~= nil
     return selected or waits.is_command_pending()
   end
   if in_the_way() then
@@ -126,8 +136,8 @@ local function absorb(buf, bytes, stat)
     elseif verdict and verdict ~= "reload" and verdict ~= "edit" then
       agreed[buf] = file.key(stat)
       if verdict == "ask" then
-        require("claude-ide.ui.notice").warn(
-          require("claude-ide.ui.one_line").of_file(
+        notice.warn(
+          one_line.of_file(
             vim.api.nvim_buf_get_name(buf),
             { "%s changed on disk. `:e` loads it.", "Changed on disk: %s" }
           )
@@ -139,19 +149,15 @@ local function absorb(buf, bytes, stat)
       return vim.api.nvim_buf_get_changedtick(buf) ~= tick
     end
   end
-  require("claude-ide.buffer.patch").set_text(
-    buf,
-    lines --[[@as string[] ]],
-    format --[[@as claude-ide.buffer.Format]]
-  )
+  buffer_patch.set_text(buf, lines --[[@as string[] ]], format --[[@as claude-ide.buffer.Format]])
   stamp.agree(buf)
   agreed[buf] = file.key(stat)
-  require("claude-ide.lsp").saved(buf)
+  lsp.saved(buf)
   emit_read(buf)
   local ok, err =
     pcall(vim.api.nvim_exec_autocmds, "FileChangedShellPost", { buffer = buf, modeline = false })
   if not ok then
-    require("claude-ide.log").warn("a FileChangedShellPost autocommand failed: %s", tostring(err))
+    log.warn("a FileChangedShellPost autocommand failed: %s", tostring(err))
   end
   return true
 end
@@ -193,7 +199,7 @@ end
 ---Records that buffer and disk agree, as after a write of ours.
 ---@param buf integer
 function M.note_agreement(buf)
-  agreed[buf] = require("claude-ide.buffer.stamp").key_now(buf)
+  agreed[buf] = stamp.key_now(buf)
 end
 
 ---@class claude-ide.buffer.Read
@@ -235,13 +241,12 @@ function M.reload_all(bufs, done)
   local absorbing = false
   local start ---@type fun()
   local function step()
-    local slice = require("claude-ide.slice")
     local is_over = slice.begin()
     while #results > 0 do
       local result = table.remove(results)
       local ok, did = pcall(take_over, result)
       if not ok then
-        require("claude-ide.log").warn("reload of buffer %d failed: %s", result.buf, tostring(did))
+        log.warn("reload of buffer %d failed: %s", result.buf, tostring(did))
       elseif did then
         changed[#changed + 1] = result.buf
         M.reload(result.buf) -- only a stat, unless the file was written again

@@ -1,8 +1,11 @@
 -- Converts between buffer lines and file bytes: line endings, final newline, byte order mark.
 -- Invariant: `encode(decode(bytes))` gives the same bytes, or `decode` gives nil and Neovim has to read the file.
+local of_bytes = require("claude-ide.buffer.bytes")
+local lazy = require("claude-ide.lazy")
+local position = lazy("claude-ide.position")
+
 local M = {}
 
-local of_bytes = require("claude-ide.buffer.bytes")
 local BOM, EOLS = of_bytes.BOM, { unix = "\n", dos = "\r\n", mac = "\r" }
 
 ---The file format without the encoding: the bytes are always UTF-8.
@@ -88,7 +91,7 @@ function M.decode(bytes, now)
     if utf16 or (now.fileformat ~= "unix" and bytes:sub(-1) == "\26") then
       return nil
     end
-    if require("claude-ide.position").valid(bytes) ~= bytes then
+    if position.valid(bytes) ~= bytes then
       return nil
     end
     if now.fileformat == "mac" then

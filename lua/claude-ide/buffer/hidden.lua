@@ -1,6 +1,11 @@
 -- Loads files without showing them, for language servers, and unloads them when unused.
 -- Invariants: loading one shows no prompt, creates no swap file and runs no modelines. Both are made up for when a window first shows the
 -- buffer; it then belongs to the user.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local file = lazy("claude-ide.file")
+local swap = lazy("claude-ide.buffer.swap")
+
 local M = {}
 
 ---Larger files would take a language server too long before an edit.
@@ -65,7 +70,7 @@ end
 ---Makes up, in the first window that shows a buffer, for steps omitted at loading.
 local function finish(buf)
   M.adopt(buf)
-  require("claude-ide.buffer.swap").enable(buf)
+  swap.enable(buf)
   set_up(buf)
 end
 
@@ -118,7 +123,6 @@ end
 ---@return integer? buf
 ---@return string? err
 function M.load(path)
-  local buffer = require("claude-ide.buffer")
   local buf = buffer.find(path)
   if buf and vim.api.nvim_buf_is_loaded(buf) then
     if used[buf] then
@@ -126,7 +130,7 @@ function M.load(path)
     end
     return buf
   end
-  local stat, why_not = require("claude-ide.file").stat_regular(path)
+  local stat, why_not = file.stat_regular(path)
   if not stat then
     return nil, why_not
   elseif stat.size > MAX_BYTES then
@@ -161,7 +165,7 @@ end
 ---Unloads the buffer of a deleted file if only we keep it loaded: its servers would keep reporting on it.
 ---@param path string absolute
 function M.drop(path)
-  local buf = require("claude-ide.buffer").find(path)
+  local buf = buffer.find(path)
   if buf and used[buf] and not vim.bo[buf].modified and #vim.fn.win_findbuf(buf) == 0 then
     used[buf] = nil
     pcall(vim.api.nvim_buf_delete, buf, { unload = true })

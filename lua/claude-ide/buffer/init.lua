@@ -1,5 +1,9 @@
 -- Buffers as files: the buffer of a path, the text it would write.
 -- Invariant: buffers are looked up by exact path, not by `bufnr(name)`, which takes names as patterns and finds `foo.tsx` for `foo.ts`.
+local lazy = require("claude-ide.lazy")
+local format = lazy("claude-ide.buffer.format")
+local paths = lazy("claude-ide.path")
+
 local M = {}
 
 local api = vim.api
@@ -19,7 +23,7 @@ local real_names = {}
 local function real_name(buf, name)
   local known = real_names[buf]
   if not known or known.name ~= name then
-    known = { name = name, real = require("claude-ide.path").real(name) }
+    known = { name = name, real = paths.real(name) }
     for other in pairs(real_names) do
       if not api.nvim_buf_is_valid(other) then
         real_names[other] = nil
@@ -40,7 +44,7 @@ function M.is_file(buf)
     return false
   end
   local name = api.nvim_buf_get_name(buf)
-  return require("claude-ide.path").is_plain(name) and vim.fn.isdirectory(name) == 0
+  return paths.is_plain(name) and vim.fn.isdirectory(name) == 0
 end
 
 ---The first matching ordinary buffer that is loaded, else the first that is not.
@@ -63,7 +67,6 @@ end
 ---@param path string absolute
 ---@return integer? buf
 function M.find(path)
-  local paths = require("claude-ide.path")
   local wanted = paths.normalize(path)
   local exact = pick(function(_, name)
     return name == wanted
@@ -97,7 +100,6 @@ end
 ---@param buf integer
 ---@return string
 function M.text(buf)
-  local format = require("claude-ide.buffer.format")
   return format.encode(vim.api.nvim_buf_get_lines(buf, 0, -1, true), format.of(buf))
 end
 

@@ -1,4 +1,11 @@
 -- Sets a buffer's text by changing only the parts that differ, so that marks, extmarks, jumps, folds, cursors and views elsewhere stay.
+local lazy = require("claude-ide.lazy")
+local buffer_anchor = lazy("claude-ide.buffer.anchor")
+local buffer_format = lazy("claude-ide.buffer.format")
+local bytes = lazy("claude-ide.buffer.bytes")
+local ide_hunk = lazy("claude-ide.hunk")
+local option = lazy("claude-ide.option")
+
 local M = {}
 
 ---A hunk with more lines is replaced as a whole; line by line takes too long.
@@ -14,7 +21,7 @@ local MAX_DIFFED_LINES = 400000
 ---@param algorithm? claude-ide.diffview.Algorithm default: the most readable, or a fast one for long texts
 ---@return claude-ide.buffer.Hunk[] top to bottom
 function M.hunks(old, new, algorithm)
-  local whole = require("claude-ide.hunk").between_ends(old, new)
+  local whole = ide_hunk.between_ends(old, new)
   local first, old_count, new_count = whole.old, whole.old_count, whole.new_count
   if old_count == 0 and new_count == 0 then
     return {}
@@ -22,7 +29,7 @@ function M.hunks(old, new, algorithm)
     return { whole }
   end
   local last_old, last_new = first + old_count - 1, first + new_count - 1
-  local indices = require("claude-ide.hunk").xdiff(
+  local indices = ide_hunk.xdiff(
     table.concat(old, "\n", first, last_old) .. "\n",
     table.concat(new, "\n", first, last_new) .. "\n",
     {
@@ -34,7 +41,7 @@ function M.hunks(old, new, algorithm)
   for _, index in
     ipairs(indices --[[@as integer[][] ]])
   do
-    hunks[#hunks + 1] = require("claude-ide.hunk").of_xdiff(index[1], index[2], index[3], index[4], first - 1)
+    hunks[#hunks + 1] = ide_hunk.of_xdiff(index[1], index[2], index[3], index[4], first - 1)
   end
   return hunks
 end
@@ -171,7 +178,7 @@ local function remember(buf, hunks)
     view.lnum = lnum
     place.views[win] = view
   end
-  local anchor = require("claude-ide.buffer.anchor").get(buf)
+  local anchor = buffer_anchor.get(buf)
   if anchor then
     place.anchor = { lnum = M.map(hunks, anchor.lnum), col = anchor.col }
   end
@@ -210,7 +217,7 @@ local function put_back(buf, place)
     end
   end
   if place.anchor then
-    require("claude-ide.buffer.anchor").set(place.anchor)
+    buffer_anchor.set(place.anchor)
   end
 end
 
@@ -230,7 +237,7 @@ end
 function M.apply(buf, new, empty)
   local old = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
   local hunks = M.hunks(old, new)
-  local was_empty = #hunks == 0 and require("claude-ide.buffer.format").of(buf).empty
+  local was_empty = #hunks == 0 and buffer_format.of(buf).empty
   if #hunks == 0 and was_empty == empty then
     return false
   end
@@ -253,7 +260,7 @@ end
 ---@param lines string[]
 ---@param format claude-ide.buffer.Format
 function M.set_text(buf, lines, format)
-  local bo, during = vim.bo[buf], require("claude-ide.option").during
+  local bo, during = vim.bo[buf], option.during
   local modifiable, readonly = bo.modifiable, bo.readonly
   during("eventignore", "all", function()
     bo.modifiable, bo.readonly = true, false
@@ -261,7 +268,7 @@ function M.set_text(buf, lines, format)
   local ok, err = pcall(M.apply, buf, lines, format.empty)
   during("eventignore", "all", function()
     if ok and not bo.binary then
-      bo.fileformat, bo.bomb = require("claude-ide.buffer.bytes").fileformat(format), format.bom
+      bo.fileformat, bo.bomb = bytes.fileformat(format), format.bom
     end
     if ok and bo.endofline ~= format.final then
       bo.endofline = format.final

@@ -1,6 +1,12 @@
 -- Tracks the time stamps that Neovim has of files behind buffers, and detects changes by other programs.
 -- Invariant: no user prompt. Neovim's own prompts (W11, W12, "really write to it?") block the event loop, so their causes are detected
 -- first.
+local lazy = require("claude-ide.lazy")
+local file = lazy("claude-ide.file")
+local format = lazy("claude-ide.buffer.format")
+local ide_option = lazy("claude-ide.option")
+local log = lazy("claude-ide.log")
+
 local M = {}
 
 ---Each file's state when its buffer was last read or written; `CONFLICT` if it is known to have changed since.
@@ -25,7 +31,7 @@ local chosen_before = {}
 ---@param buf integer
 ---@return string? nil: no such file
 function M.key_now(buf)
-  return require("claude-ide.file").key_now(vim.api.nvim_buf_get_name(buf))
+  return file.key_now(vim.api.nvim_buf_get_name(buf))
 end
 
 ---Whether a BufReadPost or BufWritePost is of the buffer's own file: with `:w copy` it is of the copy.
@@ -67,7 +73,7 @@ function M.is_chosen(buf, option)
     return false
   end
   local encoding, detected = vim.bo[buf].fileencoding, ("," .. vim.o.fileencodings .. ","):lower()
-  local is_detected = require("claude-ide.buffer.format").is_utf8(encoding)
+  local is_detected = format.is_utf8(encoding)
     or encoding:find("^u[ct][sf]") -- by its byte order mark
     or detected:find("," .. encoding .. ",", 1, true)
     or detected:find(",default,", 1, true) and encoding == "latin1"
@@ -203,7 +209,7 @@ function M.settle(buf, answer)
   vim.o.eventignore = ignored
   vim.api.nvim_del_augroup_by_id(group)
   if not ok then
-    require("claude-ide.log").warn("checktime of buffer %d failed: %s", buf, tostring(err))
+    log.warn("checktime of buffer %d failed: %s", buf, tostring(err))
   end
   return reason, verdict
 end
@@ -248,7 +254,7 @@ function M.agree(buf)
       vim.bo[buf].modified = false
     end,
   })
-  local during = require("claude-ide.option").during
+  local during = ide_option.during
   ---Without autocommands, `:write` would write the file: in a buffer of this type it fails.
   local function set_type(buftype)
     during("eventignore", "all", function()
@@ -273,7 +279,7 @@ function M.agree(buf)
   end)
   vim.api.nvim_del_augroup_by_id(group)
   if not ok then
-    require("claude-ide.log").warn("time stamp of buffer %d: %s", buf, tostring(err))
+    log.warn("time stamp of buffer %d: %s", buf, tostring(err))
     vim.bo[buf].modified = false
   end
   M.note(buf)

@@ -1,4 +1,9 @@
 -- Swap files of other processes, checked without the E325 prompt, which blocks the event loop.
+local lazy = require("claude-ide.lazy")
+local notice = lazy("claude-ide.ui.notice")
+local one_line = lazy("claude-ide.ui.one_line")
+local paths = lazy("claude-ide.path")
+
 local M = {}
 
 ---The path of a file's first swap file, for each folder of 'directory'. (`swapfilelist()` gives wrong paths for folders that end with
@@ -23,7 +28,7 @@ end
 ---@param path string absolute
 ---@return boolean
 function M.exists(path)
-  path = require("claude-ide.path").real(path)
+  path = paths.real(path)
   for _, swap in ipairs(candidates(path)) do
     if vim.uv.fs_stat(swap) then
       local info = vim.fn.swapinfo(swap)
@@ -47,7 +52,7 @@ function M.enable(buf)
     return
   end
   vim.bo[buf].readonly = true
-  require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").of_file(path, {
+  notice.warn(one_line.of_file(path, {
     "%s has a swap file, so it is open read-only. See `:help swap-file`.",
     "Read-only, as it has a swap file: %s",
   }))

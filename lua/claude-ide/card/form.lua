@@ -1,7 +1,11 @@
 -- A form or a link from an agent or an MCP server: a kind of request. Each field is a line.
-local M = {}
-
 local card, form_field = require("claude-ide.card.window"), require("claude-ide.card.form_field")
+local lazy = require("claude-ide.lazy")
+local notice = lazy("claude-ide.ui.notice")
+local requests = lazy("claude-ide.requests")
+local ui_choose = lazy("claude-ide.ui.choose")
+
+local M = {}
 
 ---@class claude-ide.card.Form : claude-ide.Request
 ---@field name string of the requester
@@ -26,7 +30,7 @@ local card, form_field = require("claude-ide.card.window"), require("claude-ide.
 ---@param form claude-ide.card.Form
 ---@param field claude-ide.card.form.Field
 local function choose(form, field)
-  require("claude-ide.ui.choose").select(field.choices --[[@as table]], {
+  ui_choose.select(field.choices --[[@as table]], {
     prompt = field.title,
     format_item = function(choice)
       local now = form.values[field.key]
@@ -67,7 +71,7 @@ local function fill_in(form, field)
     end
     form.drafts[field.key] = problem and { text = text, problem = problem } or nil
     if problem then
-      require("claude-ide.ui.notice").warn(("%s: %s."):format(field.title, problem))
+      notice.warn(("%s: %s."):format(field.title, problem))
     else
       form.values[field.key] = value
     end
@@ -138,7 +142,7 @@ local function send(form)
   end
   problem = problem or form_field.complete(form.fields, form.values)
   if problem then
-    return require("claude-ide.ui.notice").info(problem .. ".")
+    return notice.info(problem .. ".")
   end
   card.settle(form, { outcome = "accepted", changes = form.values })
 end
@@ -346,7 +350,7 @@ local remote = {
   end,
   answer = function(request, answer)
     ---@cast request claude-ide.card.Form
-    local settle_elsewhere = require("claude-ide.requests").settle_elsewhere
+    local settle_elsewhere = requests.settle_elsewhere
     if answer.choice == "reject" then
       settle_elsewhere(request, { outcome = "rejected", message = "declined" })
       return nil

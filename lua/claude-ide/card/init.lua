@@ -1,5 +1,9 @@
 -- The card: what Claude asks, over the user's file. Chats and CLIs in terminals ask here: for a permission, answers to questions, or the
 -- fields of a form. A plan gets a tab page. Edits are diffs (proposal/).
+local lazy = require("claude-ide.lazy")
+local plan = lazy("claude-ide.card.plan")
+local window = lazy("claude-ide.card.window")
+
 local M = {}
 
 ---Shows a request to the user.
@@ -11,8 +15,8 @@ end
 
 ---Focuses the oldest pending request.
 function M.focus()
-  if not require("claude-ide.card.window").focus() then
-    require("claude-ide.card.plan").focus()
+  if not window.focus() then
+    plan.focus()
   end
 end
 

@@ -1,5 +1,9 @@
 -- What becomes of a request whose window is closed before it is answered: who closes it in it wants it later. One that goes with its tab
 -- page, or at the hands of another program, is shown again.
+local lazy = require("claude-ide.lazy")
+local notice = lazy("claude-ide.ui.notice")
+local typing = lazy("claude-ide.ui.guard.typing")
+
 local M = {}
 
 ---How often it is shown again.
@@ -7,7 +11,6 @@ local MOST_LOST = 3
 
 ---@param noun string
 function M.say_it_waits(noun)
-  local notice = require("claude-ide.ui.notice")
   notice.info(("The %s waits: %s shows it again."):format(noun, notice.way_to("decide")))
 end
 
@@ -27,7 +30,7 @@ function M.follow(shown, request, noun, show_again)
     once = true,
     desc = ("Claude Code: a %s whose window goes is shown again"):format(noun),
     callback = function()
-      local is_by_user = require("claude-ide.ui.guard.typing").is_key_in(win)
+      local is_by_user = typing.is_key_in(win)
       vim.schedule(function()
         if shown.win ~= win or request.state ~= "pending" then
           return

@@ -1,7 +1,25 @@
 -- Permission for a tool: a kind of request, shown as text with the agent's choices.
+local card = require("claude-ide.card.window")
+local lazy = require("claude-ide.lazy")
+local card_text = lazy("claude-ide.card.text")
+local changed_calls = lazy("claude-ide.hook_context.changed_calls")
+local counted = lazy("claude-ide.counted")
+local invisible_text = lazy("claude-ide.invisible_text")
+local kept_words = lazy("claude-ide.ui.kept_words")
+local log = lazy("claude-ide.log")
+local native = lazy("claude-ide.native")
+local notice = lazy("claude-ide.ui.notice")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local requests = lazy("claude-ide.requests")
+local server = lazy("claude-ide.server")
+local text_float = lazy("claude-ide.ui.text_float")
+local typing = lazy("claude-ide.ui.guard.typing")
+local ui_choose = lazy("claude-ide.ui.choose")
+local user_write = lazy("claude-ide.ui.user_write")
+local window = lazy("claude-ide.window")
+
 local M = {}
 
-local card = require("claude-ide.card.window")
 local settle = card.settle
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.card.permission")
@@ -40,7 +58,7 @@ local ADD = {}
 
 function ADD.text(asked, part)
   local text = part.text --[[@as string]]
-  text = part.style == "reason" and require("claude-ide.native").plain_text(text) or text
+  text = part.style == "reason" and native.plain_text(text) or text
   local first = #asked.lines + 1
   asked:add(text, GROUPS[part.style])
   if part.style == "command" then
@@ -57,10 +75,7 @@ function ADD.places(asked, part, what_for)
   for at, path in ipairs(paths) do
     if at > MOST_PLACES and not what_for then
       asked.is_cut = true
-      return asked:add(
-        "… and " .. require("claude-ide.counted")(#paths - MOST_PLACES, "more place"),
-        GROUPS.dim
-      )
+      return asked:add("… and " .. counted(#paths - MOST_PLACES, "more place"), GROUPS.dim)
     end
     asked:add(path, GROUPS.dim)
   end
@@ -70,7 +85,7 @@ end
 ---@param what_for? claude-ide.card.AskedLines.For
 ---@return claude-ide.card.AskedLines
 function M.asked(ask, what_for)
-  local asked = require("claude-ide.card.text").new(what_for)
+  local asked = card_text.new(what_for)
   for _, part in ipairs(ask.parts or {}) do
     ADD[part.part](asked, part, what_for)
   end
@@ -91,7 +106,7 @@ end
 
 ---@param permission claude-ide.card.Permission
 local function allow_always(permission)
-  require("claude-ide.ui.choose").select(permission.ask.rules, {
+  ui_choose.select(permission.ask.rules, {
     prompt = "Allow from now on",
   }, function(rule, index)
     if rule and index then
@@ -113,9 +128,8 @@ end
 ---@param buf integer
 local function mark_hidden(buf)
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
-  local unseen = require("claude-ide.invisible_text")
   for row, line in ipairs(vim.api.nvim_buf_get_lines(buf, 0, -1, false)) do
-    for _, found in ipairs(unseen.find(line, unseen.WORDS)) do
+    for _, found in ipairs(invisible_text.find(line, invisible_text.WORDS)) do
       local after = found.at - 1
       repeat -- Neovim draws nothing within a cell of several characters
         after = after + #line:match("^[%z\1-\127\194-\244][\128-\191]*", after + 1)
@@ -147,9 +161,9 @@ end
 ---@param after string
 local function note_change(permission, name, before, after)
   local handle, client = permission.handle, permission.requester.client
-  local known = client and require("claude-ide.server").client(client)
+  local known = client and server.client(client)
   local pid = known and known.pid or handle.chat and handle.chat.pid
-  require("claude-ide.hook_context.changed_calls").note(pid, name, before, after, client, handle)
+  changed_calls.note(pid, name, before, after, client, handle)
 end
 
 ---Lets the user edit the argument that the call is about; `:write` allows the result. The window is closed after the command, which may
@@ -161,7 +175,7 @@ local function change_and_allow(permission, name)
   local lines = vim.split(value, "\n", { plain = true })
   local kept = vim.split(permission.kept or value, "\n", { plain = true })
   local buf ---@type integer
-  buf = require("claude-ide.ui.own_buffer").create({
+  buf = own_buffer.create({
     kind = "question",
     name = { permission.requester.name, name },
     lines = lines,
@@ -176,19 +190,19 @@ local function change_and_allow(permission, name)
   end
   mark_hidden(buf)
   local title = (":w allows this %s, :q goes back"):format(name)
-  local win = require("claude-ide.ui.text_float").open(buf, title, #kept)
+  local win = text_float.open(buf, title, #kept)
   local text ---@type string? written, and not yet told
   local function allow()
     local told = text
     text = nil
-    require("claude-ide.window").close(win)
+    window.close(win)
     if told and permission.state == "pending" then
       if told ~= value then
         note_change(permission, name, value, told)
       end
       settle(permission, { outcome = "accepted", changes = told ~= value and { [name] = told } or nil })
     elseif told then
-      require("claude-ide.ui.kept_words").give_back(told, "The request has ended")
+      kept_words.give_back(told, "The request has ended")
     end
   end
   vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP" }, {
@@ -209,7 +223,7 @@ local function change_and_allow(permission, name)
       vim.schedule(function()
         quitting = false
         if permission.kept and permission.state == "pending" and not vim.api.nvim_win_is_valid(win) then
-          require("claude-ide.ui.notice").info("Nothing is allowed. `e` has what you changed.")
+          notice.info("Nothing is allowed. `e` has what you changed.")
         end
       end)
     end,
@@ -218,7 +232,6 @@ local function change_and_allow(permission, name)
     buffer = buf,
     desc = "Claude Code: a changed call is allowed",
     callback = function(event)
-      local user_write, notice = require("claude-ide.ui.user_write"), require("claude-ide.ui.notice")
       if user_write.copied(event, "nothing is allowed yet") then
         return
       elseif event.event ~= "BufWriteCmd" then
@@ -228,7 +241,7 @@ local function change_and_allow(permission, name)
       end
       local asked, reason, is_automatic = user_write.is_asked(buf)
       if not asked then
-        require("claude-ide.log").debug("a write of a changed call was ignored: %s", reason)
+        log.debug("a write of a changed call was ignored: %s", reason)
         return not is_automatic and notice.info("Nothing is allowed: only `:w` here allows it.") or nil
       end
       local now = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n")
@@ -237,14 +250,14 @@ local function change_and_allow(permission, name)
         return notice.warn(("Nothing is allowed: %s."):format(why))
       end
       text, vim.bo[buf].modified = now, false
-      require("claude-ide.ui.guard.typing").soon(allow, true)
+      typing.soon(allow, true)
     end,
   })
 end
 
 ---@param permission claude-ide.card.Permission
 local function choose_among_the_rest(permission)
-  require("claude-ide.ui.choose").select(vim.list_slice(permission.ask.choices, MOST_KEYS + 1), {
+  ui_choose.select(vim.list_slice(permission.ask.choices, MOST_KEYS + 1), {
     prompt = permission.ask.title,
     format_item = function(choice)
       return choice.label
@@ -330,7 +343,7 @@ local function actions_of(permission)
         desc = "not offered",
         hidden = true,
         run = function()
-          require("claude-ide.ui.notice").info(
+          notice.info(
             ("%s offers no such answer: %s by one of those below."):format(permission.requester.name, what)
           )
         end,
@@ -394,7 +407,7 @@ local remote = {
     if not settled then
       return "there is no such choice"
     end
-    require("claude-ide.requests").settle_elsewhere(request, settled)
+    requests.settle_elsewhere(request, settled)
   end,
 }
 

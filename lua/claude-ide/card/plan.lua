@@ -1,6 +1,23 @@
 -- The approval of a plan (ExitPlanMode): Markdown in a tab page, to edit, comment, approve, or return with a message. An edited plan is
 -- the one carried out.
 -- Invariants: edits and comments outlive the buffer (`:edit`, `:bdelete`), and only keys typed for the plan decide (ui/guard).
+local lazy = require("claude-ide.lazy")
+local closing = lazy("claude-ide.ui.guard.closing")
+local guard = lazy("claude-ide.ui.guard")
+local guard_window = lazy("claude-ide.ui.guard.window")
+local highlights = lazy("claude-ide.ui.highlights")
+local ide_window = lazy("claude-ide.window")
+local kept_words = lazy("claude-ide.ui.kept_words")
+local key_list = lazy("claude-ide.ui.key_list")
+local later = lazy("claude-ide.card.later")
+local notice = lazy("claude-ide.ui.notice")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local requests = lazy("claude-ide.requests")
+local safely = lazy("claude-ide.safely")
+local user_write = lazy("claude-ide.ui.user_write")
+local winbar_text = lazy("claude-ide.ui.winbar_text")
+local window_options = lazy("claude-ide.ui.window_options")
+
 local M = {}
 
 local KIND = "plan"
@@ -31,18 +48,18 @@ end
 
 ---@param plan claude-ide.card.Plan
 local function close_view(plan)
-  require("claude-ide.ui.guard").forget(plan.id)
+  guard.forget(plan.id)
   local buf, win = plan.buf, plan.win
   plan.buf, plan.win = nil, nil
-  require("claude-ide.window").close(win)
+  ide_window.close(win)
   if buf then
-    require("claude-ide.ui.guard.window").forget(buf)
-    require("claude-ide.ui.own_buffer").delete(buf)
+    guard_window.forget(buf)
+    own_buffer.delete(buf)
   end
 end
 
 local function settle(plan, answer)
-  if require("claude-ide.requests").settle(plan, answer) then
+  if requests.settle(plan, answer) then
     close_view(plan)
   end
 end
@@ -54,9 +71,7 @@ local ACCEPT_EDITS = "acceptEdits"
 ---@param mode? string that follows
 local function approve(plan, mode)
   if #plan.comments > 0 then
-    return require("claude-ide.ui.notice").warn(
-      "The plan has comments: `r` sends it back with them, `gc` changes or removes one."
-    )
+    return notice.warn("The plan has comments: `r` sends it back with them, `gc` changes or removes one.")
   end
   local text = text_of(plan)
   settle(plan, { outcome = "accepted", changes = text ~= plan.text and { plan = text } or nil, mode = mode })
@@ -85,7 +100,7 @@ local function send_back(plan)
     if not words or vim.trim(words) == "" and #plan.comments == 0 then
       return
     elseif plan.state ~= "pending" then
-      return require("claude-ide.ui.kept_words").give_back(words, "The request has ended")
+      return kept_words.give_back(words, "The request has ended")
     end
     settle(plan, { outcome = "rejected", message = message_of(plan, vim.trim(words)) })
   end)
@@ -132,7 +147,7 @@ local function comment_on(plan, first, last)
     if not words or words == "" and not before then
       return
     elseif plan.state ~= "pending" or not plan.buf then
-      return require("claude-ide.ui.kept_words").give_back(words, "The request has ended")
+      return kept_words.give_back(words, "The request has ended")
     elseif words == "" then
       table.remove(plan.comments, index)
     else
@@ -146,18 +161,17 @@ end
 ---'winbar' of a plan's window.
 ---@return string
 function M.bar()
-  local fit = require("claude-ide.ui.winbar_text")
   local pieces = {
     { rank = 8, texts = { { "ClaudeDiffFile", " Plan" } } },
     { rank = 1, early = true, texts = { { "ClaudeDiffSide", " · change what you like " } } },
-    fit.hint(7, "<CR>", "approve"),
-    fit.hint(4, "ga", "accept edits"),
-    fit.hint(5, "gc", "comment"),
-    fit.hint(6, "r", "send back"),
-    fit.hint(3, "X", "reject"),
-    fit.hint(2, "q", "later"),
+    winbar_text.hint(7, "<CR>", "approve"),
+    winbar_text.hint(4, "ga", "accept edits"),
+    winbar_text.hint(5, "gc", "comment"),
+    winbar_text.hint(6, "r", "send back"),
+    winbar_text.hint(3, "X", "reject"),
+    winbar_text.hint(2, "q", "later"),
   }
-  return fit.winbar(pieces, vim.api.nvim_win_get_width(0))
+  return winbar_text.winbar(pieces, vim.api.nvim_win_get_width(0))
 end
 
 ---@param plan claude-ide.card.Plan
@@ -165,8 +179,8 @@ local function map(plan)
   local options = {} ---@type claude-ide.ui.key_list.Option[]
   local function on(lhs, desc, run)
     options[#options + 1] = { name = lhs, keys = { lhs }, desc = desc }
-    local guarded = require("claude-ide.safely").wrap(desc, run)
-    require("claude-ide.ui.guard.window").map(plan.buf --[[@as integer]], { lhs }, desc, guarded)
+    local guarded = safely.wrap(desc, run)
+    guard_window.map(plan.buf --[[@as integer]], { lhs }, desc, guarded)
   end
   on("<CR>", "approve the plan", function()
     approve(plan)
@@ -190,10 +204,10 @@ local function map(plan)
     settle(plan, { outcome = "rejected" })
   end)
   on("q", "decide later", function()
-    require("claude-ide.window").close(plan.win)
+    ide_window.close(plan.win)
   end)
   on("g?", "these keys", function()
-    require("claude-ide.ui.key_list").open(options, {}, { of = "a plan", group = "ClaudeTranscriptKey" })
+    key_list.open(options, {}, { of = "a plan", group = "ClaudeTranscriptKey" })
   end)
 end
 
@@ -213,7 +227,7 @@ local function create(plan)
     draw_again = complete,
     bo = { buftype = "acwrite", filetype = "markdown" },
   } ---@type claude-ide.ui.own_buffer.Opts
-  local buf = require("claude-ide.ui.own_buffer").create(opts)
+  local buf = own_buffer.create(opts)
   plan.buf = buf
   complete()
   local function on(event, desc, run)
@@ -234,11 +248,8 @@ local function create(plan)
     buffer = buf,
     desc = "Claude Code: writing decides nothing",
     callback = function(event)
-      local user_write = require("claude-ide.ui.user_write")
       if not user_write.copied(event, "the plan still waits") and user_write.is_asked(buf) then
-        require("claude-ide.ui.notice").info(
-          "Not approved: `<CR>` approves the plan with your changes, `r` returns it."
-        )
+        notice.info("Not approved: `<CR>` approves the plan with your changes, `r` returns it.")
       end
     end,
   })
@@ -250,7 +261,7 @@ local function create(plan)
     end
   end)
   on("BufWipeout", "a plan has no buffer", function()
-    require("claude-ide.ui.guard.window").forget(buf)
+    guard_window.forget(buf)
     plan.buf = nil
   end)
   return buf
@@ -263,19 +274,19 @@ local function show(plan)
   if plan.state ~= "pending" then
     return
   end
-  require("claude-ide.ui.highlights").define_shared()
+  highlights.define_shared()
   local buf = plan.buf or create(plan)
   if plan.win and vim.api.nvim_win_is_valid(plan.win) and vim.api.nvim_win_get_buf(plan.win) == buf then
     return vim.api.nvim_set_current_win(plan.win)
   end
-  require("claude-ide.ui.guard.closing").finish() -- it would change tab pages under the plan
+  closing.finish() -- it would change tab pages under the plan
   vim.cmd("tab sbuffer " .. buf)
   plan.win = vim.api.nvim_get_current_win()
-  require("claude-ide.ui.guard.window").opened(buf)
-  require("claude-ide.ui.window_options").window(plan.win, "%{%v:lua.require'claude-ide.card.plan'.bar()%}")
+  guard_window.opened(buf)
+  window_options.window(plan.win, "%{%v:lua.require'claude-ide.card.plan'.bar()%}")
   local wo = vim.wo[plan.win][0]
   wo.wrap, wo.linebreak = true, true
-  require("claude-ide.card.later").follow(plan, plan, "plan", function()
+  later.follow(plan, plan, "plan", function()
     wait(plan)
   end)
 end
@@ -283,7 +294,7 @@ end
 ---Shows a plan once the user is not typing.
 ---@param plan claude-ide.card.Plan
 function wait(plan)
-  require("claude-ide.ui.guard").when_idle(plan.id, "a plan", function()
+  guard.when_idle(plan.id, "a plan", function()
     show(plan)
   end, plan.requester.name .. " has a plan", plan.requester.asks_here)
 end
@@ -291,7 +302,7 @@ end
 ---Shows the pending plan.
 ---@return boolean whether there is one
 function M.focus()
-  local plan = require("claude-ide.requests").pending(function(request)
+  local plan = requests.pending(function(request)
     return request.kind == KIND
   end)[1]
   if plan then
@@ -319,15 +330,12 @@ local remote = {
   answer = function(request, answer)
     ---@cast request claude-ide.card.Plan
     if answer.choice == "reject" then
-      require("claude-ide.requests").settle_elsewhere(
-        request,
-        { outcome = "rejected", message = answer.message }
-      )
+      requests.settle_elsewhere(request, { outcome = "rejected", message = answer.message })
     elseif text_of(request) ~= request.text or #request.comments > 0 then
       return "it was changed in Neovim: answer there"
     else
       local mode = answer.choice == "accept_edits" and ACCEPT_EDITS or nil
-      require("claude-ide.requests").settle_elsewhere(request, { outcome = "accepted", mode = mode })
+      requests.settle_elsewhere(request, { outcome = "accepted", mode = mode })
     end
   end,
 }
@@ -347,7 +355,7 @@ local presenter = {
   end,
   withdraw = function(request)
     ---@cast request claude-ide.card.Plan
-    require("claude-ide.ui.kept_words").give_back(message_of(request, ""), "The request has ended")
+    kept_words.give_back(message_of(request, ""), "The request has ended")
     close_view(request)
   end,
   remote = function()
@@ -358,8 +366,8 @@ local presenter = {
 ---Shows a plan.
 ---@param asked claude-ide.chat.Request
 function M.ask(asked)
-  require("claude-ide.requests").register(KIND, presenter)
-  require("claude-ide.requests").ask(KIND, asked.requester, asked, { text = asked.ask.plan, comments = {} })
+  requests.register(KIND, presenter)
+  requests.ask(KIND, asked.requester, asked, { text = asked.ask.plan, comments = {} })
 end
 
 return M

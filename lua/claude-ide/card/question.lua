@@ -1,7 +1,11 @@
 -- AskUserQuestion: questions with choices, one after the other; one or several choices, or free text.
-local M = {}
-
 local card = require("claude-ide.card.window")
+local lazy = require("claude-ide.lazy")
+local kept_words = lazy("claude-ide.ui.kept_words")
+local notice = lazy("claude-ide.ui.notice")
+local requests = lazy("claude-ide.requests")
+
+local M = {}
 
 ---@class claude-ide.card.AskedQuestion
 ---@field question string
@@ -89,7 +93,7 @@ local function give_back(question, text)
     words[#words + 1] = question.own[at]
   end
   words[#words + 1] = text
-  require("claude-ide.ui.kept_words").give_back(table.concat(words, "\n"), "The request has ended")
+  kept_words.give_back(table.concat(words, "\n"), "The request has ended")
 end
 
 ---@param question claude-ide.card.Question
@@ -157,7 +161,7 @@ local function text_of(question)
           if answer_of(question, question.at) then
             go_on(question)
           else
-            require("claude-ide.ui.notice").info("Choose something first, or give an answer of your own.")
+            notice.info("Choose something first, or give an answer of your own.")
           end
         else
           pick_here()
@@ -239,7 +243,7 @@ local remote = {
   answer = function(request, answer)
     ---@cast request claude-ide.card.Question
     if answer.choice == "reject" then
-      require("claude-ide.requests").settle_elsewhere(request, { outcome = "rejected" })
+      requests.settle_elsewhere(request, { outcome = "rejected" })
       return nil
     end
     local answers, option = {}, tonumber(answer.choice:match("^option:(%d+)$"))
@@ -256,7 +260,7 @@ local remote = {
     if not next(answers) then
       return "no question of it is answered"
     end
-    require("claude-ide.requests").settle_elsewhere(
+    requests.settle_elsewhere(
       request,
       { outcome = "accepted", changes = changes_of(request.questions, answers) }
     )

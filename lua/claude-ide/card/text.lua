@@ -2,6 +2,13 @@
 -- requests the rest: drawing takes no time, and nothing is allowed unread.
 -- Invariant: nothing is hidden; runs of blanks and invisible characters are marked (invisible_text.lua). A page marks them itself.
 
+local lazy = require("claude-ide.lazy")
+local counted = lazy("claude-ide.counted")
+local invisible_text = lazy("claude-ide.invisible_text")
+local patch_text = lazy("claude-ide.diffview.patch_text")
+local phrases = lazy("claude-ide.sessions.phrases")
+local position = lazy("claude-ide.position")
+
 ---@class claude-ide.card.AskedLines
 ---@field lines { [1]: string, [2]: string? }[]
 ---@field is_cut boolean parts are omitted
@@ -76,9 +83,9 @@ function AskedLines:take(text)
   end
   self.bytes, self.count = self.bytes - #head, self.count - #lines
   if left > 0 then
-    return lines, ("… %s more"):format(require("claude-ide.sessions.phrases").size(left))
+    return lines, ("… %s more"):format(phrases.size(left))
   end
-  return lines, over > 0 and "… " .. require("claude-ide.counted")(over, "more line") or nil
+  return lines, over > 0 and "… " .. counted(over, "more line") or nil
 end
 
 ---@param text string
@@ -93,10 +100,12 @@ function AskedLines:add(text, group, sign)
     end
     self.lines[#self.lines + 1] = { sign .. line, its }
   end
-  local is_patch, unseen = type(group) == "function", require("claude-ide.invisible_text")
-  local runs = (is_patch or sign ~= "") and unseen.CODE or unseen.WORDS
+  local is_patch = type(group) == "function"
+  local runs = (is_patch or sign ~= "") and invisible_text.CODE or invisible_text.WORDS
   local function put_all(lines)
-    for _, line in ipairs(self.is_marked and unseen.lines(lines, runs, is_patch and "+ -" or nil) or lines) do
+    for _, line in
+      ipairs(self.is_marked and invisible_text.lines(lines, runs, is_patch and "+ -" or nil) or lines)
+    do
       put(line)
     end
   end
@@ -107,8 +116,7 @@ function AskedLines:add(text, group, sign)
   end
   self.is_cut = true
   self.lines[#self.lines + 1] = { note .. ", which ends:", "ClaudeTranscriptNotice" }
-  local last =
-    lines_of((require("claude-ide.position").valid(text:sub(-END_BYTES)):gsub("^\239\191\189+", "")))
+  local last = lines_of((position.valid(text:sub(-END_BYTES)):gsub("^\239\191\189+", "")))
   put_all(vim.list_slice(last, math.max(#last - END_LINES, 0) + 1))
 end
 
@@ -120,7 +128,7 @@ local SIGNS =
 ---@param old? string nil: no such file
 ---@param new string
 function AskedLines:add_change(old, new)
-  local patch = old and require("claude-ide.diffview.patch_text").of(old, new)
+  local patch = old and patch_text.of(old, new)
   if patch and patch ~= "" then
     return self:add(patch, function(line)
       return SIGNS[line:sub(1, 1)]

@@ -2,6 +2,29 @@
 -- Invariants: it opens only while the user is not typing, and keys typed on do not answer it (ui/guard). Nothing is allowed before all of
 -- the text was visible (ui/read_through.lua).
 
+local lazy = require("claude-ide.lazy")
+local border = lazy("claude-ide.ui.border")
+local bus = lazy("claude-ide.bus")
+local closing = lazy("claude-ide.ui.guard.closing")
+local colour = lazy("claude-ide.transcript.colour")
+local guard = lazy("claude-ide.ui.guard")
+local guard_window = lazy("claude-ide.ui.guard.window")
+local ide_width = lazy("claude-ide.width")
+local ide_window = lazy("claude-ide.window")
+local interrupt_key = lazy("claude-ide.ui.interrupt_key")
+local invisible_text = lazy("claude-ide.invisible_text")
+local kept_words = lazy("claude-ide.ui.kept_words")
+local key_list = lazy("claude-ide.ui.key_list")
+local later = lazy("claude-ide.card.later")
+local menu = lazy("claude-ide.ui.menu")
+local notice = lazy("claude-ide.ui.notice")
+local open_views = lazy("claude-ide.transcript.open_views")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local read_through = lazy("claude-ide.ui.read_through")
+local requests = lazy("claude-ide.requests")
+local safely = lazy("claude-ide.safely")
+local typing = lazy("claude-ide.ui.guard.typing")
+
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.card.window")
@@ -52,7 +75,7 @@ end
 local function type_on()
   -- In a terminal whose process has exited, the next key would close it.
   if vim.bo.buftype == "terminal" and vim.fn.jobwait({ vim.bo.channel }, 0)[1] == -1 then
-    require("claude-ide.ui.notice").mode_comes()
+    notice.mode_comes()
     vim.cmd.startinsert()
   end
 end
@@ -69,22 +92,21 @@ local function close_view(card)
     vim.api.nvim_set_current_win(from)
   end
   if win then
-    require("claude-ide.window").close_all({ win })
+    ide_window.close_all({ win })
   end
   if has_focus and card.was_typing and from == vim.api.nvim_get_current_win() then
     type_on()
   end
   if buf then
-    require("claude-ide.ui.guard.window").forget(buf)
-    require("claude-ide.ui.interrupt_key").off(buf)
-    require("claude-ide.ui.own_buffer").delete(buf)
+    guard_window.forget(buf)
+    interrupt_key.off(buf)
+    own_buffer.delete(buf)
   end
 end
 
 ---An agent's text on one line.
 local function in_a_line(words, cells)
-  local width = require("claude-ide.width")
-  return width.cut(width.printable((words:gsub("%s+", " "))), cells)
+  return ide_width.cut(ide_width.printable((words:gsub("%s+", " "))), cells)
 end
 
 ---@param action claude-ide.card.Action
@@ -143,7 +165,7 @@ end
 ---@param lines string[]
 ---@param last integer
 local function colour_marks(buf, lines, last)
-  local pattern = require("claude-ide.invisible_text").RUN_PATTERN
+  local pattern = invisible_text.RUN_PATTERN
   for row = 1, last do
     local first, stop = lines[row]:find(pattern)
     while first and stop do
@@ -159,7 +181,6 @@ end
 ---@param first integer line
 ---@param last integer
 local function colour_command(buf, first, last)
-  local colour = require("claude-ide.transcript.colour")
   if colour.has_parser("bash") then
     local lines = vim.api.nvim_buf_get_lines(buf, first - 1, last, false)
     for _, span in ipairs(colour.spans({ row = 0, lines = lines, language = "bash" })) do
@@ -204,8 +225,8 @@ local function fill(card, text, width)
     local first, previous = #lines + 1, choices[#choices]
     local parts = line[1]:find("\n", 1, true) and vim.split(line[1], "\n", { plain = true }) or { line[1] }
     for _, part in ipairs(parts) do
-      part = require("claude-ide.width").printable((part:gsub("\t", "    ")))
-      for _, piece in ipairs(require("claude-ide.width").pieces(part, width, max_height())) do
+      part = ide_width.printable((part:gsub("\t", "    ")))
+      for _, piece in ipairs(ide_width.pieces(part, width, max_height())) do
         lines[#lines + 1] = piece
         groups[#lines] = not is_command and line[2] or nil -- it would hide the syntax
       end
@@ -226,7 +247,7 @@ local function fill(card, text, width)
     end, chunks))
   end
   local buf = card.buf --[[@as integer]]
-  require("claude-ide.ui.own_buffer").change(buf, function()
+  own_buffer.change(buf, function()
     vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
   end)
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
@@ -248,7 +269,7 @@ local function fill(card, text, width)
   end
   local rows = 0
   for _, line in ipairs(lines) do
-    rows = rows + math.max(math.ceil(require("claude-ide.width").of(line) / width), 1)
+    rows = rows + math.max(math.ceil(ide_width.of(line) / width), 1)
   end
   return rows, last, choices
 end
@@ -259,9 +280,9 @@ local draw ---@type fun(card: claude-ide.card.Card)
 local function unfold(card)
   card.is_whole = true
   draw(card)
-  require("claude-ide.ui.guard.window").opened(card.buf --[[@as integer]])
+  guard_window.opened(card.buf --[[@as integer]])
   local words = "This is the full text. Scroll to the end to allow it."
-  require("claude-ide.ui.notice").info(card.is_cut and "The full text cannot be shown here." or words)
+  notice.info(card.is_cut and "The full text cannot be shown here." or words)
 end
 
 ---Shows all keys of a card.
@@ -271,7 +292,7 @@ local function help(card)
   for _, action in ipairs(card.shown and card.shown.actions or {}) do
     options[#options + 1] = { name = action.desc, keys = action.keys, desc = action.desc }
   end
-  require("claude-ide.ui.key_list").open(options, {}, { of = "a question", group = "ClaudeTranscriptKey" })
+  key_list.open(options, {}, { of = "a question", group = "ClaudeTranscriptKey" })
 end
 
 ---The card's text; if parts are omitted, with the key that shows them.
@@ -305,13 +326,13 @@ end
 local function map(card, text)
   for _, action in ipairs(text.actions) do
     local buf = card.buf --[[@as integer]]
-    require("claude-ide.ui.guard.window").map(buf, action.keys, action.desc, function()
+    guard_window.map(buf, action.keys, action.desc, function()
       if card.request.state ~= "pending" then
         return
       elseif action.allows and card.is_cut then
         return unfold(card)
-      elseif not action.allows or require("claude-ide.ui.read_through").may_allow() then
-        require("claude-ide.safely").wrap("answer a question", action.run)()
+      elseif not action.allows or read_through.may_allow() then
+        safely.wrap("answer a question", action.run)()
       end
     end)
   end
@@ -341,7 +362,7 @@ local function place(rows, title, is_warning)
     row = math.max(lines - height - vim.o.cmdheight - 4, 0),
     col = math.max(math.floor((columns - width) / 2) - 1, 0),
     style = "minimal",
-    border = require("claude-ide.ui.border")(),
+    border = border(),
     title = titled(title, width, is_warning),
     title_pos = "left",
     zindex = ZINDEX,
@@ -361,7 +382,7 @@ end
 ---@return string
 local function title_of(card, text)
   local chat, requester, parts = chat_of(card), card.request.requester, { text.title }
-  parts[#parts + 1] = chat and require("claude-ide.transcript.open_views").title_if_several(chat.source)
+  parts[#parts + 1] = chat and open_views.title_if_several(chat.source)
     or requester.title_if_several and requester.title_if_several()
     or nil
   parts[#parts + 1] = #cards > 1 and ("1 of %d"):format(#cards) or nil
@@ -381,7 +402,7 @@ end
 
 local follow_names = require("claude-ide.once")(function()
   for _, topic in ipairs({ "terminal_used", "client_ready", "client_disconnected", "sessions_changed" }) do
-    require("claude-ide.bus").on(topic, draw_title)
+    bus.on(topic, draw_title)
   end
 end)
 
@@ -400,7 +421,7 @@ function draw(card)
     card.from, card.was_typing = vim.api.nvim_get_current_win(), vim.api.nvim_get_mode().mode == "t"
     win = vim.api.nvim_open_win(card.buf --[[@as integer]], true, config)
     card.win = win
-    require("claude-ide.ui.guard.window").opened(card.buf --[[@as integer]])
+    guard_window.opened(card.buf --[[@as integer]])
     local wo = vim.wo[win][0]
     wo.wrap, wo.linebreak, wo.winfixbuf = true, true, true
     map(card, text)
@@ -415,13 +436,12 @@ function draw(card)
   config.footer = height > config.height and keys_in_a_line(text, width) or ""
   config.footer_pos = "left"
   vim.api.nvim_win_set_config(win, config)
-  local menu = require("claude-ide.ui.menu")
   menu.set(card.buf --[[@as integer]], choices)
   if text.choice ~= card.choice then
     card.choice = text.choice
     menu.go(win, text.choice)
   end
-  require("claude-ide.ui.read_through").note(win, last)
+  read_through.note(win, last)
 end
 
 local show_first ---@type fun()
@@ -436,9 +456,9 @@ local function show(card)
     draw_title() -- the number of chats may have changed
     return vim.api.nvim_set_current_win(win)
   end
-  require("claude-ide.transcript.colour").define()
+  colour.define()
   close_view(card) -- `:quit` keeps the buffer
-  local buf = require("claude-ide.ui.own_buffer").create({
+  local buf = own_buffer.create({
     kind = "question",
     id = card.request.id,
     name = { card.request.requester.name, "question" },
@@ -450,9 +470,9 @@ local function show(card)
     bo = { undolevels = -1 },
   })
   card.buf, card.choice = buf, nil
-  require("claude-ide.ui.guard.closing").finish() -- it would take the card along
+  closing.finish() -- it would take the card along
   draw(card)
-  require("claude-ide.card.later").follow(card, card.request, "question", show_first)
+  later.follow(card, card.request, "question", show_first)
   local map_keys = card.request.requester.map_keys
   if map_keys then
     map_keys(buf)
@@ -496,8 +516,8 @@ function show_first()
   end
   local first = cards[1]
   if first and not is_asked_here(first) then
-    require("claude-ide.ui.guard.typing").listen()
-    require("claude-ide.ui.guard").when_idle(first.request.id, "a question", function()
+    typing.listen()
+    guard.when_idle(first.request.id, "a question", function()
       if not is_asked_here(first) and not window_of(first) then -- that would take the focus, perhaps to another tab page
         show(first)
       end
@@ -527,7 +547,7 @@ local function mute_keys(card)
   for _, action in ipairs(card.shown and card.shown.actions or {}) do
     vim.list_extend(keys, action.keys)
   end
-  require("claude-ide.ui.guard.closing").mute_keys(vim.tbl_filter(function(key)
+  closing.mute_keys(vim.tbl_filter(function(key)
     return key ~= "<Esc>"
   end, keys))
 end
@@ -539,7 +559,7 @@ function M.close(request, is_answered_here)
   for at, card in ipairs(cards) do
     if card.request == request then
       local has_focus = card.win ~= nil and card.win == vim.api.nvim_get_current_win()
-      require("claude-ide.ui.guard").forget(request.id)
+      guard.forget(request.id)
       table.remove(cards, at)
       close_view(card)
       if has_focus and is_answered_here ~= true then
@@ -556,7 +576,7 @@ end
 ---@param request claude-ide.Request
 ---@param answer claude-ide.chat.Answer
 function M.settle(request, answer)
-  if require("claude-ide.requests").settle(request, answer) then
+  if requests.settle(request, answer) then
     M.close(request, true)
   end
 end
@@ -573,7 +593,7 @@ function M.input(request, opts, done, gone)
     elseif text and gone then
       gone(text)
     elseif text and vim.trim(text) ~= "" then
-      require("claude-ide.ui.kept_words").give_back(text, "The request has ended")
+      kept_words.give_back(text, "The request has ended")
     end
   end)
 end
@@ -587,7 +607,7 @@ function M.redraw(request, is_another)
       card.choice = not is_another and card.choice or nil
       draw(card)
       if is_another then
-        require("claude-ide.ui.guard.window").opened(card.buf)
+        guard_window.opened(card.buf)
       end
     end
   end
@@ -598,8 +618,7 @@ end
 ---@return any
 function M.choice(request)
   local card = cards[1]
-  return card and card.request == request and card.buf and require("claude-ide.ui.menu").at_cursor(card.buf)
-    or nil
+  return card and card.request == request and card.buf and menu.at_cursor(card.buf) or nil
 end
 
 ---@class claude-ide.card.Kind of requests that are shown here
@@ -614,7 +633,6 @@ end
 ---@param asked claude-ide.chat.Request
 ---@param fields table of the request
 function M.ask(kind, asked, fields)
-  local requests = require("claude-ide.requests")
   requests.register(kind.name, {
     one = kind.noun,
     many = kind.noun .. "s",
@@ -639,7 +657,7 @@ end
 function M.hide()
   if cards[1] then
     close_view(cards[1])
-    require("claude-ide.card.later").say_it_waits("question")
+    later.say_it_waits("question")
   end
 end
 

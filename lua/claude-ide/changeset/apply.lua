@@ -1,5 +1,18 @@
 -- Applies accepted changesets: moves, writes, creates and deletes files like the editor's own writes, journalled as one step.
 -- Invariants: everything is applied, or nothing. A file that has changed since the proposal was made stops it before the first write.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local bytes = lazy("claude-ide.buffer.bytes")
+local format = lazy("claude-ide.buffer.format")
+local log = lazy("claude-ide.log")
+local lsp = lazy("claude-ide.lsp")
+local safely = lazy("claude-ide.safely")
+local slice = lazy("claude-ide.slice")
+local text_edits = lazy("claude-ide.changeset.text_edits")
+local transaction = lazy("claude-ide.journal.transaction")
+local waits = lazy("claude-ide.ui.guard.waits")
+local world = lazy("claude-ide.changeset.world")
+
 local M = {}
 
 -- LSP 3.17, "workspace/didChangeWatchedFiles", "workspace/didCreateFiles", "didRenameFiles", "didDeleteFiles".
@@ -22,7 +35,7 @@ local function tell(operation, method, files)
   end
   for _, client in ipairs(vim.lsp.get_clients()) do
     if wants(client, operation) then
-      require("claude-ide.lsp").notify(client, method, { files = files })
+      lsp.notify(client, method, { files = files })
     end
   end
 end
@@ -33,7 +46,7 @@ local function notify_servers(jobs)
   if not package.loaded["vim.lsp"] then
     return
   end
-  local lsp, uri, buffer = require("claude-ide.lsp"), vim.uri_from_fname, require("claude-ide.buffer")
+  local uri = vim.uri_from_fname
   local changes = {} ---@type table<string, claude-ide.lsp.FileChange>
   local created, renamed, deleted = {}, {}, {}
   for _, job in ipairs(jobs) do
@@ -75,7 +88,7 @@ local short = require("claude-ide.path").short
 ---@param leaves? table<string, true> the files that are moved elsewhere; default: all that the plan moves
 ---@return string? err
 local function check(job, leaves)
-  local world, file = require("claude-ide.changeset.world"), job.file
+  local file = job.file
   for _, path in ipairs({ file.path, file.from }) do
     local err = world.refused(path)
     if err then
@@ -97,7 +110,7 @@ local function check(job, leaves)
   if is_new and vim.uv.fs_lstat(file.path) then
     return ("%s is there by now"):format(short(file.path))
   end
-  local buf = require("claude-ide.buffer").loaded(file.path)
+  local buf = buffer.loaded(file.path)
   if is_new and buf and vim.bo[buf].modified then
     return ("%s has unsaved text in a buffer"):format(short(file.path))
   end
@@ -127,7 +140,7 @@ end
 local function encoded(file)
   local buf = file.source and file.source.buf
   if buf and vim.api.nvim_buf_is_loaded(buf) then
-    return not require("claude-ide.buffer.format").is_utf8(vim.bo[buf].fileencoding) and buf or nil
+    return not format.is_utf8(vim.bo[buf].fileencoding) and buf or nil
   end
 end
 
@@ -136,15 +149,15 @@ end
 ---@return boolean? ok
 ---@return string? err
 local function do_job(landing, job)
-  local journal, file = require("claude-ide.journal.transaction"), job.file
+  local file = job.file
   if job.away then
-    return journal.move(landing, file.from --[[@as string]], job.away, true)
+    return transaction.move(landing, file.from --[[@as string]], job.away, true)
   elseif file.kind == "renamed" then
-    local ok, err = journal.move(landing, job.from or file.from --[[@as string]], file.path)
+    local ok, err = transaction.move(landing, job.from or file.from --[[@as string]], file.path)
     if not ok then
       return nil, err
     end
-    local same = require("claude-ide.changeset.text_edits").same
+    local same = text_edits.same
     if
       same(job.text --[[@as claude-ide.changeset.Text]], file.before --[[@as claude-ide.changeset.Text]])
     then
@@ -153,17 +166,21 @@ local function do_job(landing, job)
   end
   local text = job.text
   if not text then
-    return journal.write(landing, file.path, nil)
+    return transaction.write(landing, file.path, nil)
   elseif file.source and file.source.unsaved then
     local buf = file.source.buf --[[@as integer]]
-    journal.write_unsaved(landing, file.path, { buf = buf, lines = text.lines, format = text.format })
+    transaction.write_unsaved(landing, file.path, { buf = buf, lines = text.lines, format = text.format })
     return true
   end
   local buf = encoded(file)
   if buf then
-    return journal.write_encoded(landing, file.path, { buf = buf, lines = text.lines, format = text.format })
+    return transaction.write_encoded(
+      landing,
+      file.path,
+      { buf = buf, lines = text.lines, format = text.format }
+    )
   end
-  return journal.write(landing, file.path, require("claude-ide.buffer.bytes").encode(text.lines, text.format))
+  return transaction.write(landing, file.path, bytes.encode(text.lines, text.format))
 end
 
 ---A path beside a file that no other program uses.
@@ -223,21 +240,19 @@ function M.run(jobs, opts, done)
     leaves[job.file.from or ""] = true
   end
   jobs = in_order(jobs)
-  local journal = require("claude-ide.journal.transaction")
   local landing ---@type claude-ide.journal.Landing?
   local at, checking, ended = 0, true, false
 
   local function finish(err)
     ended = true
-    local safely = require("claude-ide.safely")
     if landing and err then
-      local take_back = safely.wrap("take a changeset back", journal.take_back)
+      local take_back = safely.wrap("take a changeset back", transaction.take_back)
       for _, problem in ipairs(take_back(landing) or { "an error, which the log has" }) do
-        require("claude-ide.log").error("a changeset could not be taken back: %s", problem)
+        log.error("a changeset could not be taken back: %s", problem)
         err = err .. "; not put back: " .. problem
       end
     elseif landing then
-      safely.wrap("end the record of a changeset", journal.finish)(landing)
+      safely.wrap("end the record of a changeset", transaction.finish)(landing)
       safely.wrap("report moved files", notify_servers)(jobs)
     end
     done(err)
@@ -252,7 +267,7 @@ function M.run(jobs, opts, done)
         return finish(err)
       elseif not job then
         at, checking = 0, false
-        landing = journal.begin(opts.client, opts.reviewed)
+        landing = transaction.begin(opts.client, opts.reviewed)
       end
       return
     elseif not job then
@@ -264,9 +279,9 @@ function M.run(jobs, opts, done)
     end
   end
 
-  local safe_step = require("claude-ide.safely").catch(step, function(trace)
+  local safe_step = safely.catch(step, function(trace)
     local path = short(jobs[math.max(at, 1)].file.path)
-    require("claude-ide.log").error("%s could not be written: %s", path, trace)
+    log.error("%s could not be written: %s", path, trace)
     if not ended then
       finish(("%s could not be written: an error, which the log has"):format(path))
     end
@@ -274,7 +289,6 @@ function M.run(jobs, opts, done)
 
   local applying = {}
   local function run(is_hurried)
-    local slice = require("claude-ide.slice")
     local is_over = slice.begin()
     while not ended do
       safe_step()
@@ -292,7 +306,6 @@ function M.run(jobs, opts, done)
     run(true)
   end
   going_on[applying] = true
-  local waits = require("claude-ide.ui.guard.waits")
   if waits.is_command_pending() then
     waits.when_text_may_change("changeset " .. tostring(applying), function()
       run()

@@ -1,4 +1,17 @@
 -- Plans changes of several files, such as the edits of language servers. Reads files and changes nothing; `apply.lua` writes.
+local lazy = require("claude-ide.lazy")
+local apply = lazy("claude-ide.changeset.apply")
+local bytes = lazy("claude-ide.buffer.bytes")
+local diffview_comparison = lazy("claude-ide.diffview.comparison")
+local log = lazy("claude-ide.log")
+local merge = lazy("claude-ide.merge")
+local path = lazy("claude-ide.path")
+local plan = lazy("claude-ide.changeset.plan")
+local safely = lazy("claude-ide.safely")
+local slice = lazy("claude-ide.slice")
+local workspace_edit = lazy("claude-ide.changeset.workspace_edit")
+local world = lazy("claude-ide.changeset.world")
+
 local M = {}
 
 ---An edit from a language server.
@@ -12,15 +25,15 @@ local COMPARES = "compares"
 ---@param file claude-ide.changeset.File
 ---@param go_on fun()
 local function compare(file, go_on)
-  local lines_of, is_waiting = require("claude-ide.buffer.bytes").lines_of, false
+  local lines_of, is_waiting = bytes.lines_of, false
   local before, after = lines_of(file.before), lines_of(file.after)
-  require("claude-ide.diffview.comparison").run(before, after, function(comparison)
+  diffview_comparison.run(before, after, function(comparison)
     file.comparison = comparison
     if is_waiting then
       go_on()
     end
   end, function(fn)
-    return require("claude-ide.safely").wrap("compare a file of a changeset", fn)
+    return safely.wrap("compare a file of a changeset", fn)
   end)
   if not file.comparison then
     is_waiting = true
@@ -33,7 +46,6 @@ end
 ---@param work fun(pause: fun(), go_on: fun()): claude-ide.changeset.File[]?, string?
 ---@param done fun(files: claude-ide.changeset.File[]?, err: string?)
 local function in_turns(work, done)
-  local slice = require("claude-ide.slice")
   local is_over = slice.begin()
   local function pause()
     if is_over() then
@@ -49,7 +61,7 @@ local function in_turns(work, done)
     is_over = slice.begin()
     local ok, files, err = coroutine.resume(thread)
     if not ok then
-      require("claude-ide.log").error("an edit cannot be worked out: %s", debug.traceback(thread, files))
+      log.error("an edit cannot be worked out: %s", debug.traceback(thread, files))
       done(nil, "the editor could not work out the edit")
     elseif coroutine.status(thread) == "dead" then
       done(not err and files or nil, err)
@@ -64,15 +76,14 @@ end
 ---@param steps claude-ide.changeset.Step[]
 ---@param done fun(files: claude-ide.changeset.File[]?, err: string?) err: a sentence without a full stop
 function M.plan_steps(steps, done)
-  local world = require("claude-ide.changeset.world")
   in_turns(function(pause, go_on)
-    local files, err = require("claude-ide.changeset.plan").make(steps, {
+    local files, err = plan.make(steps, {
       read = world.read,
       list = world.list,
       stamp = world.stamp,
       pause = pause,
     })
-    err = err or files and require("claude-ide.changeset.apply").obstacle(files, pause)
+    err = err or files and apply.obstacle(files, pause)
     for _, file in ipairs(not err and files or {}) do
       pause()
       compare(file, go_on)
@@ -86,13 +97,13 @@ end
 ---@return claude-ide.changeset.File? file
 ---@return string? err a sentence without a full stop
 local function renewed(job)
-  local world, old = require("claude-ide.changeset.world"), job.file
+  local old = job.file
   local file = vim.tbl_extend("force", {}, old) --[[@as claude-ide.changeset.File]]
   file.after, file.comparison = job.text, nil
   if not old.source or world.is_unchanged(old.source) then
     return file
   end
-  local name = require("claude-ide.path").short(old.source.path)
+  local name = path.short(old.source.path)
   local now, err = world.read(old.source.path)
   if not now then
     return nil, err or name .. " is gone"
@@ -103,9 +114,8 @@ local function renewed(job)
   end
   local before, after = old.before, job.text --[[@as claude-ide.changeset.Text]]
   ---@cast before claude-ide.changeset.Text
-  local lines_of = require("claude-ide.buffer.bytes").lines_of
-  local lines, overlaps =
-    require("claude-ide.merge").three_way(lines_of(before), lines_of(after), lines_of(now.text))
+  local lines_of = bytes.lines_of
+  local lines, overlaps = merge.three_way(lines_of(before), lines_of(after), lines_of(now.text))
   if overlaps > 0 then
     return nil, ("%s has changed in the same places: drop it, or reject"):format(name)
   end
@@ -122,7 +132,6 @@ end
 ---@param jobs claude-ide.changeset.Job[]
 ---@return boolean
 function M.is_outdated(jobs)
-  local world = require("claude-ide.changeset.world")
   return vim.iter(jobs):any(function(job)
     return job.file.source ~= nil and not world.is_unchanged(job.file.source)
   end)
@@ -143,7 +152,7 @@ function M.renew(jobs, done)
       compare(file, go_on)
       files[i] = file
     end
-    return files, require("claude-ide.changeset.apply").obstacle(files, pause)
+    return files, apply.obstacle(files, pause)
   end, done)
 end
 
@@ -154,7 +163,7 @@ end
 function M.plan(edits, done)
   local steps, notes, needs_confirmation = {}, {}, false
   for _, one in ipairs(edits) do
-    local more, err, said, needs = require("claude-ide.changeset.workspace_edit").steps(one.edit)
+    local more, err, said, needs = workspace_edit.steps(one.edit)
     needs_confirmation = needs_confirmation or needs == true
     if not more then
       return done(nil, err, {})

@@ -1,5 +1,10 @@
 -- Applies steps to files in memory: what each file holds and what it would hold. Reads through the `World` that it is given.
 -- Invariants: nothing is written; a step that cannot be done refuses the whole list.
+local short = require("claude-ide.path").short
+local lazy = require("claude-ide.lazy")
+local paths = lazy("claude-ide.path")
+local text_edits = lazy("claude-ide.changeset.text_edits")
+
 local M = {}
 
 ---One changed file.
@@ -43,8 +48,6 @@ local M = {}
 ---@field now table<string, claude-ide.changeset.Node|false>
 ---@field order string[] paths, in the order of first use
 
-local short = require("claude-ide.path").short
-
 ---@param tree claude-ide.changeset.Tree
 ---@param path string
 ---@return claude-ide.changeset.Node? nil: no such file
@@ -80,8 +83,7 @@ local function edit(tree, step)
   if is_other or stamp and stamp ~= tree.world.stamp(step.path) then
     return ("%s has changed since the server looked at it: ask again"):format(short(step.path))
   end
-  local text, why =
-    require("claude-ide.changeset.text_edits").apply(node.text, step.edits or {}, asked, tree.world.pause)
+  local text, why = text_edits.apply(node.text, step.edits or {}, asked, tree.world.pause)
   if not text then
     return ("%s: the server's edit %s"):format(short(step.path), why)
   end
@@ -134,7 +136,7 @@ local function rename(tree, step)
     return err
   elseif not inside then
     return move(tree, step.path, to, step)
-  elseif require("claude-ide.path").within(to, step.path) then
+  elseif paths.within(to, step.path) then
     return ("%s cannot be moved into itself"):format(short(step.path))
   end
   for _, path in ipairs(inside) do
@@ -170,7 +172,7 @@ end
 ---@param tree claude-ide.changeset.Tree
 ---@return claude-ide.changeset.File[]
 local function files_of(tree)
-  local same = require("claude-ide.changeset.text_edits").same
+  local same = text_edits.same
   local moved, files = {}, {} ---@type table<string, true>, claude-ide.changeset.File[]
   for _, path in ipairs(tree.order) do
     local node = tree.now[path]
@@ -222,7 +224,7 @@ local function each_once(files)
     local at = node and names[node]
     local other = at and once[at]
     if other and file.kind == "modified" and other.kind == "modified" then
-      local same = require("claude-ide.changeset.text_edits").same
+      local same = text_edits.same
       if
         not same(
           file.after --[[@as claude-ide.changeset.Text]],
@@ -231,7 +233,7 @@ local function each_once(files)
       then
         return nil, ("%s and %s are the same file"):format(short(other.path), short(file.path))
       end
-      local is_real = require("claude-ide.path").real(file.path) == file.path
+      local is_real = paths.real(file.path) == file.path
       once[
         at --[[@as integer]]
       ] = is_real and file or other

@@ -1,4 +1,9 @@
 -- The report to the requester of a changeset: what was kept and dropped of each file.
+local lazy = require("claude-ide.lazy")
+local paths = lazy("claude-ide.path")
+local position = lazy("claude-ide.position")
+local workspace = lazy("claude-ide.workspace")
+
 local M = {}
 
 ---@class claude-ide.changeset.Outcome one file
@@ -23,7 +28,7 @@ local M = {}
 ---@param folder string of the workspace
 ---@return string relative to the workspace folder, as the model names files
 local function short(path, folder)
-  return require("claude-ide.position").valid(require("claude-ide.path").relative(path, folder))
+  return position.valid(paths.relative(path, folder))
 end
 
 local counted = require("claude-ide.counted")
@@ -127,7 +132,7 @@ end
 ---@return string
 function M.text(report, budget)
   local dropped, changes, files = {}, 0, 0
-  local folder = require("claude-ide.workspace").folders()[1]
+  local folder = workspace.folders()[1]
   for _, outcome in ipairs(report.files) do
     if not outcome.dropped then
       files = files + 1

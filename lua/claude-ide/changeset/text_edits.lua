@@ -1,6 +1,11 @@
 -- Applies a language server's TextEdits to a text. Pure: lines in, lines out.
 -- Invariants: all edits of a list are applied, or none; text outside of the edits stays the same byte for byte.
 -- LSP 3.17, "Text Documents", "Position", "TextEdit[]".
+local lazy = require("claude-ide.lazy")
+local bytes = lazy("claude-ide.buffer.bytes")
+local language_encoding = lazy("claude-ide.language.encoding")
+local line_breaks = lazy("claude-ide.line_breaks")
+
 local M = {}
 
 ---Edits or lines handled before the event loop gets a turn.
@@ -44,7 +49,7 @@ local function join(text)
     return { text = "", differ = false }
   end
   local joined = table.concat(text.lines, "\n") .. (text.format.final and "\n" or "")
-  return { text = joined, differ = require("claude-ide.line_breaks").differ(joined) }
+  return { text = joined, differ = line_breaks.differ(joined) }
 end
 
 ---@class claude-ide.changeset.Counted a text's lines as a server counts them
@@ -62,7 +67,7 @@ local function counted(text, joined, kind)
   if joined.differ and kind ~= "lf" then
     pieces = {}
     for _, line in ipairs(lines) do
-      for _, piece in ipairs(require("claude-ide.line_breaks").pieces(line, kind)) do
+      for _, piece in ipairs(line_breaks.pieces(line, kind)) do
         starts[#starts + 1], pieces[#pieces + 1] = at + piece.at, piece.text
       end
       at = at + #line + 1
@@ -88,12 +93,7 @@ local function offset(counting, position, encoding)
   if not start then
     return nil
   end
-  return start
-    + require("claude-ide.language.encoding").byte(
-      counting.lines[position.line + 1] or "",
-      position.character,
-      encoding
-    )
+  return start + language_encoding.byte(counting.lines[position.line + 1] or "", position.character, encoding)
 end
 
 ---@param counting claude-ide.changeset.Counted
@@ -243,7 +243,7 @@ end
 ---@return claude-ide.changeset.Span[]?
 ---@return string? err
 local function placed(text, joined, edits, asked, pause)
-  local kinds, known = joined.differ and require("claude-ide.line_breaks").KINDS or { "lf" }, asked.breaks
+  local kinds, known = joined.differ and line_breaks.KINDS or { "lf" }, asked.breaks
   if joined.differ and known then
     kinds = asked.old_name and { known, unpack(kinds) } or { known }
   end
@@ -321,7 +321,7 @@ end
 ---@param right claude-ide.changeset.Text
 ---@return boolean
 function M.same(left, right)
-  local encode = require("claude-ide.buffer.bytes").encode
+  local encode = bytes.encode
   return left == right or encode(left.lines, left.format) == encode(right.lines, right.format)
 end
 

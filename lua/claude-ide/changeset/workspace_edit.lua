@@ -1,5 +1,10 @@
 -- A WorkspaceEdit as one list of steps, in order. Pure.
 -- LSP 3.17, "WorkspaceEdit", "CreateFile", "RenameFile", "DeleteFile"; 3.18, "SnippetTextEdit".
+local lazy = require("claude-ide.lazy")
+local changeset_snippet = lazy("claude-ide.changeset.snippet")
+local ide_path = lazy("claude-ide.path")
+local position = lazy("claude-ide.position")
+
 local M = {}
 
 ---More than a user can review, or a faulty server.
@@ -38,7 +43,7 @@ local function path_of(uri)
   if not ok or path:sub(1, 1) ~= "/" or path:find("%z") then
     return nil, uri .. " names no file"
   end
-  return require("claude-ide.path").normalize(path)
+  return ide_path.normalize(path)
 end
 
 ---The snippet of an edit: of a SnippetTextEdit, or as rust-analyzer marks it for clients with `snippetTextEdit`.
@@ -66,7 +71,7 @@ local function text_edits(edits, notes)
   local kept = {}
   for _, edit in ipairs(edits) do
     local snippet = snippet_of(edit)
-    local plain = snippet and require("claude-ide.changeset.snippet").plain(snippet)
+    local plain = snippet and changeset_snippet.plain(snippet)
     if plain then
       kept[#kept + 1] = vim.tbl_extend("force", edit, { newText = plain })
     elseif snippet then
@@ -144,7 +149,7 @@ local function note_annotations(edit, notes)
   for _, annotation in pairs(given(edit.changeAnnotations) or {}) do
     if type(annotation) == "table" and annotation.needsConfirmation == true then
       local label = type(annotation.label) == "string" and annotation.label or "a change"
-      notes["the server wants a look at: " .. require("claude-ide.position").truncate(label, 120)] = true
+      notes["the server wants a look at: " .. position.truncate(label, 120)] = true
       needs_confirmation = true
     end
   end

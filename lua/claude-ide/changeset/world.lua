@@ -1,5 +1,19 @@
 -- Reads the files of a changeset: a loaded buffer's text, else the file on disk.
 -- Invariant: files outside of the workspace and files withheld by the user are neither read nor proposed.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local buffer_bytes = lazy("claude-ide.buffer.bytes")
+local buffer_format = lazy("claude-ide.buffer.format")
+local disk = lazy("claude-ide.buffer.disk")
+local file = lazy("claude-ide.file")
+local hidden = lazy("claude-ide.buffer.hidden")
+local paths = lazy("claude-ide.path")
+local position = lazy("claude-ide.position")
+local privacy = lazy("claude-ide.privacy")
+local stamp = lazy("claude-ide.buffer.stamp")
+local text_edits = lazy("claude-ide.changeset.text_edits")
+local workspace = lazy("claude-ide.workspace")
+
 local M = {}
 
 ---Larger files are refused: comparing them takes too long.
@@ -16,18 +30,15 @@ local short = require("claude-ide.path").short
 ---@param path string absolute
 ---@return string? err a sentence without a full stop
 function M.refused(path)
-  local paths = require("claude-ide.path")
   local real = paths.real(path)
-  local inside = vim.iter(require("claude-ide.workspace").folders()):any(function(folder)
+  local inside = vim.iter(workspace.folders()):any(function(folder)
     return paths.within(real, paths.real(folder))
   end)
   if not inside then
     return ("%s is outside of the workspace"):format(path)
   end
-  local buf = require("claude-ide.buffer").find(path)
-  if
-    require("claude-ide.privacy").denied_by(path) or buf and require("claude-ide.buffer").is_private(buf)
-  then
+  local buf = buffer.find(path)
+  if privacy.denied_by(path) or buf and buffer.is_private(buf) then
     return ("%s is private"):format(short(path))
   end
 end
@@ -35,7 +46,7 @@ end
 ---@param buf integer
 ---@return claude-ide.changeset.Text
 function M.of_buffer(buf)
-  local format = require("claude-ide.buffer.format").of(buf)
+  local format = buffer_format.of(buf)
   -- The file's own state, whatever 'fixendofline' does on write.
   format.final = vim.bo[buf].endofline and not format.empty
   return { lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false), format = format }
@@ -55,17 +66,17 @@ end
 local function from_buffer(path, buf, stat)
   local bo = vim.bo[buf]
   if not bo.modified then
-    local _, why_not = require("claude-ide.buffer.disk").reload(buf)
+    local _, why_not = disk.reload(buf)
     if why_not and why_not ~= "no file" then
       return nil, ("%s cannot be read anew: %s"):format(short(path), why_not)
     end
-  elseif stat and require("claude-ide.buffer.stamp").is_conflict(buf) then
+  elseif stat and stamp.is_conflict(buf) then
     return nil,
       ("%s has unsaved changes of an older text: resolve that first (`:Claude resolve`)"):format(short(path))
   end
   local bytes ---@type string?
   if stat then
-    bytes = require("claude-ide.file").read_now(path, MAX_BYTES)
+    bytes = file.read_now(path, MAX_BYTES)
   end
   return {
     path = path,
@@ -83,7 +94,7 @@ end
 ---@param bytes string
 ---@return boolean UTF-8 without NUL bytes
 local function is_text(bytes)
-  local is_utf8 = require("claude-ide.position").valid(bytes) == bytes
+  local is_utf8 = position.valid(bytes) == bytes
   return is_utf8 and not bytes:find("%z")
 end
 
@@ -103,24 +114,24 @@ function M.read(path)
   elseif stat and stat.size > MAX_BYTES then
     return nil, short(path) .. " is too large"
   end
-  local buf = require("claude-ide.buffer").loaded(path)
+  local buf = buffer.loaded(path)
   if buf and (stat or vim.bo[buf].modified) then
     return from_buffer(path, buf, stat)
   elseif not stat then
     return nil
   end
-  local bytes, why_not = require("claude-ide.file").read_now(path, MAX_BYTES)
+  local bytes, why_not = file.read_now(path, MAX_BYTES)
   if not bytes then
     return nil, ("%s cannot be read: %s"):format(short(path), why_not)
   elseif not is_text(bytes) then
     -- Neovim converts the encoding; the edit applies to its buffer.
-    buf = require("claude-ide.buffer.hidden").load(path)
+    buf = hidden.load(path)
     if not buf then
       return nil, short(path) .. " is in an encoding that cannot be read"
     end
     return from_buffer(path, buf, stat)
   end
-  local lines, format = require("claude-ide.buffer.bytes").decode(bytes)
+  local lines, format = buffer_bytes.decode(bytes)
   return {
     path = path,
     text = { lines = lines, format = format },
@@ -156,26 +167,26 @@ end
 ---@param path string
 ---@return string
 function M.stamp(path)
-  local buf = require("claude-ide.buffer").loaded(path)
+  local buf = buffer.loaded(path)
   if buf and vim.bo[buf].modified then
     return ("buffer %d %d"):format(buf, vim.api.nvim_buf_get_changedtick(buf))
   end
-  return "disk " .. (require("claude-ide.file").key_now(path) or "none")
+  return "disk " .. (file.key_now(path) or "none")
 end
 
 ---Whether a file is still as read.
 ---@param source claude-ide.changeset.Source
 ---@return boolean
 function M.is_unchanged(source)
-  local buf = require("claude-ide.buffer").loaded(source.path)
+  local buf = buffer.loaded(source.path)
   if source.unsaved then
     return buf ~= nil
       and buf == source.buf
-      and require("claude-ide.changeset.text_edits").same(M.of_buffer(buf --[[@as integer]]), source.text)
+      and text_edits.same(M.of_buffer(buf --[[@as integer]]), source.text)
   elseif buf and vim.bo[buf].modified then
     return false
   end
-  return require("claude-ide.file").read_now(source.path, MAX_BYTES) == source.bytes
+  return file.read_now(source.path, MAX_BYTES) == source.bytes
 end
 
 return M

@@ -1,5 +1,13 @@
 -- Sends the user's decisions to the agent.
 -- Invariant: if an answer cannot carry changes, the editor writes the user's version of an edit, and the agent is informed.
+local lazy = require("claude-ide.lazy")
+local changed = lazy("claude-ide.chat.acp.changed")
+local edit = lazy("claude-ide.chat.edit")
+local files = lazy("claude-ide.chat.acp.files")
+local kept_words = lazy("claude-ide.ui.kept_words")
+local notice = lazy("claude-ide.ui.notice")
+local unapproved = lazy("claude-ide.unapproved")
+
 local M = {}
 
 ---@class claude-ide.chat.Answer : claude-ide.requests.Answer
@@ -23,7 +31,7 @@ function M.allow(request, answer)
   end
   chat.unasked = chat.unasked or answer.choice and is_possible and allowing[1].kind == "allow_always"
   if not is_possible then
-    require("claude-ide.ui.notice").error(("%s offers no way to allow it: nothing was."):format(chat.name))
+    notice.error(("%s offers no way to allow it: nothing was."):format(chat.name))
   end
   request.send({
     allow = {
@@ -53,7 +61,7 @@ function M.deny(request, opts)
     refuse(chat, ask.call, opts.status or "rejected")
   end
   for _, path in ipairs(ask.paths or {}) do
-    require("claude-ide.unapproved").refused(chat, path)
+    unapproved.refused(chat, path)
   end
   request.send({ deny = { request = request.id, choice = opts.choice, message = opts.message } })
 end
@@ -71,18 +79,17 @@ end
 ---If an agent's answers carry no message, it is sent as the next prompt.
 local function say_as_prompt(chat, words)
   if not chat:say(words) then
-    require("claude-ide.ui.kept_words").give_back(words, ("%s is gone"):format(chat.name))
+    kept_words.give_back(words, ("%s is gone"):format(chat.name))
   end
 end
 
 ---@param request claude-ide.chat.Request
 ---@param answer claude-ide.proposal.PlanAnswer
 local function accepted_files(request, answer)
-  local chat, files, became =
-    request.chat, require("claude-ide.chat.acp.files"), require("claude-ide.chat.edit").became_of(answer)
+  local chat, became = request.chat, edit.became_of(answer)
   for _, one in ipairs(became) do
     if answer.written and one.accepted then
-      require("claude-ide.unapproved").approved(chat, one.path)
+      unapproved.approved(chat, one.path)
     elseif one.bytes then
       files.accept(chat, one.path, one.bytes, one.accepted)
     end
@@ -91,14 +98,14 @@ local function accepted_files(request, answer)
     return M.allow(request, { outcome = "accepted" })
   end
   M.deny(request, { status = "changed" })
-  require("claude-ide.chat.acp.changed").tell(chat, became, answer.report.words)
+  changed.tell(chat, became, answer.report.words)
 end
 
 ---Answers an accepted edit. The user's changes to it are part of the answer, or are written by the editor and reported to the agent.
 ---@param request claude-ide.chat.Request
 ---@param answer claude-ide.chat.Answer
 local function accepted_edit(request, answer)
-  local chat, files = request.chat, require("claude-ide.chat.acp.files")
+  local chat = request.chat
   if answer.jobs then ---@diagnostic disable-line: undefined-field -- of a changeset
     return accepted_files(request, answer --[[@as claude-ide.proposal.PlanAnswer]])
   end
@@ -108,7 +115,7 @@ local function accepted_edit(request, answer)
   if request.ask.takes_changes then
     return M.allow(request, {
       outcome = "accepted",
-      changes = require("claude-ide.chat.edit").arguments_for(request, accepted or proposed --[[@as string]]),
+      changes = edit.arguments_for(request, accepted or proposed --[[@as string]]),
     })
   end
   local path = request.ask.edit.path
@@ -121,12 +128,12 @@ local function accepted_edit(request, answer)
   end
   local ok, why = files.put(chat, path, bytes)
   if not ok then
-    require("claude-ide.ui.notice").error(("%s was not written: %s."):format(path, why or "unknown"))
+    notice.error(("%s was not written: %s."):format(path, why or "unknown"))
     return request.send({ unanswered = { request = request.id } })
   end
   M.deny(request, { status = "changed" })
   local became = { path = path, proposed = proposed, accepted = accepted }
-  require("claude-ide.chat.acp.changed").tell(chat, { became }, nil, answer.on_top)
+  changed.tell(chat, { became }, nil, answer.on_top)
 end
 
 ---@param request claude-ide.chat.Request

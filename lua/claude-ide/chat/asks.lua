@@ -1,6 +1,18 @@
 -- Puts an agent's requests to the user: an edit is a diff or a changeset, a question has choices, a plan is a text, all else is a permission.
 -- Also its requests to the editor.
 -- Invariant: each is answered once, by the process that made it, or withdrawn by it.
+local lazy = require("claude-ide.lazy")
+local answers = lazy("claude-ide.chat.answers")
+local card = lazy("claude-ide.card")
+local edit = lazy("claude-ide.chat.edit")
+local files = lazy("claude-ide.chat.acp.files")
+local ide_once = lazy("claude-ide.once")
+local interrupt = lazy("claude-ide.chat.interrupt")
+local log = lazy("claude-ide.log")
+local requests = lazy("claude-ide.requests")
+local safely = lazy("claude-ide.safely")
+local terminals = lazy("claude-ide.chat.acp.terminals")
+
 local M = {}
 
 ---@class claude-ide.chat.Request what an agent asks: the handle of a claude-ide.Request
@@ -48,9 +60,9 @@ local M = {}
 
 ---What fails on the way is answered, too: nothing else would ever tell the agent.
 local function answer_to(request, answer, err)
-  require("claude-ide.safely").catch(require("claude-ide.chat.answers").take, function(trace)
-    require("claude-ide.log").error("an answer to a chat failed: %s", trace)
-    require("claude-ide.chat.answers").unanswered(request, "the editor could not do it")
+  safely.catch(answers.take, function(trace)
+    log.error("an answer to a chat failed: %s", trace)
+    answers.unanswered(request, "the editor could not do it")
   end)(request, answer, err)
 end
 
@@ -58,7 +70,7 @@ end
 ---@param chat claude-ide.chat.Chat
 ---@return claude-ide.requests.Requester
 function M.requester(chat)
-  return require("claude-ide.requests").requester({
+  return requests.requester({
     name = chat.name,
     writes = "agent",
     takes_empty = true,
@@ -77,7 +89,7 @@ function M.requester(chat)
       return request.ask.call
     end,
     map_keys = function(buf)
-      require("claude-ide.chat.interrupt").map(chat, buf, { "n" })
+      interrupt.map(chat, buf, { "n" })
     end,
   })
 end
@@ -88,10 +100,10 @@ end
 ---@type table<string, fun(chat: claude-ide.chat.Chat, ask: claude-ide.chat.Ask, reply: claude-ide.chat.Reply, request: claude-ide.chat.Request, give_file: fun(part: table))>
 local OF_EDITOR = {
   read_file = function(...)
-    require("claude-ide.chat.acp.files").read(...)
+    files.read(...)
   end,
   write_file = function(...)
-    require("claude-ide.chat.acp.files").write(...)
+    files.write(...)
   end,
 }
 for kind, name in pairs({
@@ -102,14 +114,14 @@ for kind, name in pairs({
   release_terminal = "release",
 }) do
   OF_EDITOR[kind] = function(...)
-    require("claude-ide.chat.acp.terminals")[name](...)
+    terminals[name](...)
   end
 end
 
 ---@param request claude-ide.chat.Request
 ---@param serve fun(...)
 local function serve_editor(request, serve)
-  local once = require("claude-ide.once")(request.send)
+  local once = ide_once(request.send)
   local function reply(result, code, message)
     local fields = { request = request.id } ---@type table
     if code then
@@ -123,21 +135,15 @@ local function serve_editor(request, serve)
     once({ reply_with_file = { request = request.id, file = part } })
   end
   local doing = ("%s of %s"):format(request.ask.kind, request.chat.name)
-  require("claude-ide.chat.acp.files").anyway(reply, doing, serve)(
-    request.chat,
-    request.ask,
-    reply,
-    request,
-    give_file
-  )
+  files.anyway(reply, doing, serve)(request.chat, request.ask, reply, request, give_file)
 end
 
 ---@param request claude-ide.chat.Request
 local function ask_user(request)
   if request.ask.edit then
-    require("claude-ide.chat.edit").ask(request)
+    edit.ask(request)
   else
-    require("claude-ide.card").show(request)
+    card.show(request)
   end
 end
 
@@ -151,16 +157,16 @@ function M.ask(chat, id, ask)
   if serve then
     return serve_editor(request, serve)
   end
-  require("claude-ide.safely").catch(ask_user, function(trace)
-    require("claude-ide.log").error("a question of a chat failed: %s", trace)
-    require("claude-ide.chat.answers").unanswered(request, "the editor could not ask")
+  safely.catch(ask_user, function(trace)
+    log.error("a question of a chat failed: %s", trace)
+    answers.unanswered(request, "the editor could not ask")
   end)(request)
 end
 
 ---@param chat claude-ide.chat.Chat
 ---@return claude-ide.Request[]
 local function pending(chat)
-  return require("claude-ide.requests").pending(function(request)
+  return requests.pending(function(request)
     return request.requester == chat.requester
   end)
 end
@@ -175,8 +181,8 @@ end
 ---@param chat claude-ide.chat.Chat
 ---@param why string for the user
 function M.gone(chat, why)
-  require("claude-ide.chat.edit").forget(chat)
-  require("claude-ide.requests").gone(chat.requester, why)
+  edit.forget(chat)
+  requests.gone(chat.requester, why)
   local proposal = proposals()
   if proposal then
     proposal.requester_gone(chat.requester)
@@ -187,10 +193,10 @@ end
 ---@param chat claude-ide.chat.Chat
 ---@param id string
 function M.withdraw(chat, id)
-  require("claude-ide.chat.edit").forget(chat, id)
+  edit.forget(chat, id)
   for _, waiting in ipairs(pending(chat)) do
     if waiting.handle.id == id then
-      require("claude-ide.requests").cancel(waiting, chat.name .. " has taken it back")
+      requests.cancel(waiting, chat.name .. " has taken it back")
     end
   end
 end
@@ -222,7 +228,7 @@ end
 function M.show(chat)
   local first = pending(chat)[1]
   if first then
-    require("claude-ide.requests").focus(first)
+    requests.focus(first)
   end
 end
 

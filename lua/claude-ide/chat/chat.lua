@@ -1,6 +1,22 @@
 -- A chat with an agent: its state, reports, and queued prompts. No windows.
 -- Invariants: a prompt is shown, queued, or returned to the user; it is never lost. A request of the agent is answered once (asks.lua).
 
+local lazy = require("claude-ide.lazy")
+local asks = lazy("claude-ide.chat.asks")
+local bus = lazy("claude-ide.bus")
+local chat_content = lazy("claude-ide.chat.content")
+local chat_program = lazy("claude-ide.chat.program")
+local context = lazy("claude-ide.context")
+local events = lazy("claude-ide.chat.events")
+local facts = lazy("claude-ide.chat.facts")
+local file = lazy("claude-ide.transcript.source.file")
+local log = lazy("claude-ide.log")
+local notice = lazy("claude-ide.ui.notice")
+local source = lazy("claude-ide.chat.source")
+local store = lazy("claude-ide.chat.store")
+local transport = lazy("claude-ide.chat.transport")
+local unapproved = lazy("claude-ide.unapproved")
+
 ---@class claude-ide.chat.Prompt a sent or queued prompt
 ---@field id string a UUID
 ---@field text string
@@ -87,14 +103,13 @@ local count = 0
 ---@return claude-ide.chat.Chat?
 ---@return string? err
 function Chat.new(begin)
-  local driver = begin.agent and require("claude-ide.chat.acp") or require("claude-ide.chat.program").driver
+  local driver = begin.agent and require("claude-ide.chat.acp") or chat_program.driver
   local cwd, why = driver.check(begin)
   if not cwd then
     return nil, why
   end
   count = count + 1
-  local session = begin.resume and not begin.fork and begin.resume
-    or require("claude-ide.chat.program").uuid()
+  local session = begin.resume and not begin.fork and begin.resume or chat_program.uuid()
   local self = setmetatable({
     driver = driver,
     is_cli = not begin.agent,
@@ -102,7 +117,7 @@ function Chat.new(begin)
     count = count,
     run = ("chat:%d"):format(count),
     cwd = cwd,
-    store = require("claude-ide.chat.store").new(),
+    store = store.new(),
     state = "starting",
     queue = {},
     unanswered = {},
@@ -111,7 +126,7 @@ function Chat.new(begin)
     settings = {},
     refused = {},
     granted = {},
-    writes = require("claude-ide.unapproved").none(),
+    writes = unapproved.none(),
     tasks = {},
     answers = {},
     last_ask = 0,
@@ -130,8 +145,8 @@ function Chat.new(begin)
     },
   }, Chat)
   driver.begin(self, begin)
-  self.requester = require("claude-ide.chat.asks").requester(self)
-  self.source = require("claude-ide.chat.source").new({
+  self.requester = asks.requester(self)
+  self.source = source.new({
     number = count,
     session = session,
     title = begin.title or "Chat",
@@ -140,9 +155,9 @@ function Chat.new(begin)
     speaker = self.name,
     cwd = self.cwd,
     store = self.store,
-    file = begin.file and require("claude-ide.transcript.source.file").new(begin.file, self.cwd) or nil,
+    file = begin.file and file.new(begin.file, self.cwd) or nil,
     facts = function()
-      return require("claude-ide.chat.facts").of(self)
+      return facts.of(self)
     end,
     runs = function()
       return self.state ~= "ended"
@@ -161,14 +176,14 @@ function Chat:start(opts)
     return nil, why
   end
   self.cwd = program.cwd
-  local number, err = require("claude-ide.chat.transport").open({
+  local number, err = transport.open({
     program = program,
     backend = backend,
     speaker = self.name,
     transcript = self.store:id(),
     take_in = function(event)
       self.store:hold()
-      require("claude-ide.chat.events").take_in(self, event)
+      events.take_in(self, event)
     end,
     taken_in = function()
       self.store:release()
@@ -212,9 +227,9 @@ function Chat:send(command)
     table.insert(self.unsent, command)
     return true
   end
-  local ok, err = require("claude-ide.chat.transport").send(self.number --[[@as integer]], command)
+  local ok, err = transport.send(self.number --[[@as integer]], command)
   if not ok then
-    require("claude-ide.log").warn("a chat takes no command: %s", err)
+    log.warn("a chat takes no command: %s", err)
   end
   return ok == true, err
 end
@@ -241,7 +256,7 @@ function Chat:begin_again()
   if self.has_spoken then
     opts.resume, opts.fork = self.session, nil
   elseif not opts.resume or opts.fork then
-    self:renew(require("claude-ide.chat.program").uuid())
+    self:renew(chat_program.uuid())
   end
   opts.session = self.session
   return self:start(opts)
@@ -253,7 +268,7 @@ end
 ---@return boolean? ok
 ---@return string? err
 function Chat:say(text, content)
-  content = content or require("claude-ide.context").blocks(text, {})
+  content = content or context.blocks(text, {})
   if self.closing then
     -- Closed while references were read. Another process may have its session now.
     return nil, "The chat is closed."
@@ -263,8 +278,7 @@ function Chat:say(text, content)
       return nil, err
     end
   end
-  local prompt =
-    { id = require("claude-ide.chat.program").uuid(), text = text, content = content, shown = false }
+  local prompt = { id = chat_program.uuid(), text = text, content = content, shown = false }
   local sent, err = self:send({ prompt = { id = prompt.id, content = content } })
   if not sent then
     return nil, ("%s does not take it: %s."):format(self.name, err)
@@ -330,10 +344,10 @@ function Chat:interrupt()
     return self:take_back(prompt) -- else the agent would go on with the next one
   end, self:waiting())
   self:send("interrupt")
-  if back[1] and require("claude-ide.chat.content").return_all(self, back) then
-    require("claude-ide.ui.notice").info("What waited to be said is at the prompt again.")
+  if back[1] and chat_content.return_all(self, back) then
+    notice.info("What waited to be said is at the prompt again.")
   end
-  require("claude-ide.bus").emit("session_stopped", self.session)
+  bus.emit("session_stopped", self.session)
 end
 
 ---Sends a numbered request to the agent.
@@ -367,7 +381,7 @@ function Chat:close()
   self.source:finish(self.restarting)
   local function close()
     if number then
-      require("claude-ide.chat.transport").close(number)
+      transport.close(number)
     end
   end
   if self.driver.close and not self.restarting then

@@ -1,4 +1,14 @@
 -- Completion in a chat's prompt: commands after `/`, files after `@`, editor context after `#`.
+local lazy = require("claude-ide.lazy")
+local context = lazy("claude-ide.context")
+local links = lazy("claude-ide.chat.acp.links")
+local log = lazy("claude-ide.log")
+local open_prompts = lazy("claude-ide.chat.open_prompts")
+local reference = lazy("claude-ide.context.reference")
+local retry = lazy("claude-ide.retry")
+local safely = lazy("claude-ide.safely")
+local width = lazy("claude-ide.width")
+
 local M = {}
 
 ---@param line string up to the cursor
@@ -30,7 +40,7 @@ local function commands(chat, word)
       local about = command.description
       items[#items + 1] = {
         word = command.name,
-        menu = require("claude-ide.width").cut((about:gsub("%s+", " ")), 50),
+        menu = width.cut((about:gsub("%s+", " ")), 50),
         info = about,
       }
     end
@@ -59,7 +69,7 @@ local function show(buf, from, items)
     local ok, err = pcall(vim.fn.complete, from, items)
     vim.api.nvim_set_option_value("completeopt", before, of)
     if not ok then
-      require("claude-ide.log").debug("nothing can be completed now: %s", err)
+      log.debug("nothing can be completed now: %s", err)
     end
   end
 end
@@ -83,7 +93,7 @@ local function files(chat, buf, from, word, written)
       from,
       vim.tbl_map(function(path)
         return { word = written(path) }
-      end, require("claude-ide.chat.acp.links").complete(chat.cwd, word))
+      end, links.complete(chat.cwd, word))
     )
   end
   local function look(answer)
@@ -99,7 +109,7 @@ local function files(chat, buf, from, word, written)
       end
     end)
   end
-  require("claude-ide.retry").until_found(look, PATIENCE_MS, function(items)
+  retry.until_found(look, PATIENCE_MS, function(items)
     if items then
       chat.knows_files = true
       show(buf, from, items)
@@ -110,15 +120,15 @@ end
 ---Completes the word before the cursor.
 ---@param buf integer
 function M.now(buf)
-  local prompt = require("claude-ide.chat.open_prompts").of(buf)
+  local prompt = open_prompts.of(buf)
   local line = vim.api.nvim_get_current_line():sub(1, vim.fn.col(".") - 1)
-  local name, path, at = require("claude-ide.context").file_of(line)
+  local name, path, at = context.file_of(line)
   if prompt and name and path and at then
     return files(prompt.chat, buf, at, path, function(found)
-      return require("claude-ide.context.reference").argument_of(found) .. (name == "lines" and ":" or "")
+      return reference.argument_of(found) .. (name == "lines" and ":" or "")
     end)
   end
-  local items, start = require("claude-ide.context").complete(line, prompt and prompt.chat.cwd or "")
+  local items, start = context.complete(line, prompt and prompt.chat.cwd or "")
   if prompt and items and start then
     return show(buf, start, items)
   end
@@ -139,17 +149,17 @@ end
 ---@param base string
 function M.func(find_start, base)
   local buf = vim.api.nvim_get_current_buf()
-  local prompt = require("claude-ide.chat.open_prompts").of(buf)
+  local prompt = open_prompts.of(buf)
   local line = vim.api.nvim_get_current_line():sub(1, vim.fn.col(".") - 1)
   local mark, from = context_of(line)
-  local items, start = require("claude-ide.context").complete(line, prompt and prompt.chat.cwd or "")
+  local items, start = context.complete(line, prompt and prompt.chat.cwd or "")
   if find_start == 1 then
     return start and start - 1 or mark == "/" and from and from - 1 or -3
   elseif mark == "/" then
     return prompt and commands(prompt.chat, base) or {}
   end
   -- Neovim has removed the word from the line.
-  return require("claude-ide.context").complete(line .. base, prompt and prompt.chat.cwd or "") or items or {}
+  return context.complete(line .. base, prompt and prompt.chat.cwd or "") or items or {}
 end
 
 ---@param buf integer perhaps attached before: `:edit` keeps its autocommands
@@ -160,7 +170,7 @@ function M.attach(buf)
     group = group,
     buffer = buf,
     desc = "Claude Code: complete commands, files and editor context",
-    callback = require("claude-ide.safely").wrap("complete a prompt", function()
+    callback = safely.wrap("complete a prompt", function()
       M.now(buf)
     end),
   })

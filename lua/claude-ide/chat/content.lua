@@ -1,6 +1,12 @@
 -- Turns the user's text into the agent's prompt: inserts library prompts, and reads `#` references.
 -- Invariants: prompts reach the agent in the order of sending, however long their references take; and only the process that they were
 -- sent to.
+local lazy = require("claude-ide.lazy")
+local context = lazy("claude-ide.context")
+local context_prompts = lazy("claude-ide.context.prompts")
+local links = lazy("claude-ide.chat.acp.links")
+local place = lazy("claude-ide.context.place")
+
 local M = {}
 
 ---@class claude-ide.chat.content.Waiting
@@ -18,9 +24,9 @@ local function say_those_that_are_ready(chat)
   local line = waiting[chat]
   while line[1] and line[1].parts do
     local first = table.remove(line, 1) --[[@as claude-ide.chat.content.Waiting]]
-    local blocks = require("claude-ide.context").blocks(first.text, first.parts or {})
+    local blocks = context.blocks(first.text, first.parts or {})
     if not chat.can.find_files then -- nor does it read those that are named with `@`
-      vim.list_extend(blocks, require("claude-ide.chat.acp.links").of(chat, first.text))
+      vim.list_extend(blocks, links.of(chat, first.text))
     end
     first.done(chat:say(first.text, blocks))
   end
@@ -42,15 +48,15 @@ end
 ---@param at? claude-ide.context.At the user's position
 ---@param done fun(ok?: boolean, err?: string) called once, perhaps before this returns; not if the text is returned to the prompt
 function M.say(chat, text, at, done)
-  local whole, problem = require("claude-ide.context.prompts").expand(text, chat.cwd)
+  local whole, problem = context_prompts.expand(text, chat.cwd)
   if not whole then
     return done(nil, problem)
   end
   waiting[chat] = waiting[chat] or {}
   local one = { written = text, text = whole, done = done } ---@type claude-ide.chat.content.Waiting
   table.insert(waiting[chat], one)
-  at = at or require("claude-ide.context.place").here(chat.cwd)
-  require("claude-ide.context").expand(whole, at, function(parts)
+  at = at or place.here(chat.cwd)
+  context.expand(whole, at, function(parts)
     if one.is_over then
       return
     end

@@ -1,9 +1,20 @@
 -- Shows an agent's edit as a diff or a changeset, and returns the user's version.
 -- Invariant: the accepted text is what is written. The CLI reads files with LF line endings and the byte order mark as a character, so
 -- texts are compared in that form. An Edit is sent in it, too, and gets the file's line endings; a Write keeps its own (CLI 2.1.329).
+local bytes_of_text = require("claude-ide.buffer.bytes")
+local lazy = require("claude-ide.lazy")
+local buffer_format = lazy("claude-ide.buffer.format")
+local changeset = lazy("claude-ide.changeset")
+local counted = lazy("claude-ide.counted")
+local current_text = lazy("claude-ide.proposal.current_text")
+local log = lazy("claude-ide.log")
+local permission = lazy("claude-ide.card.permission")
+local proposal = lazy("claude-ide.proposal")
+local safely = lazy("claude-ide.safely")
+local typing = lazy("claude-ide.ui.guard.typing")
+
 local M = {}
 
-local bytes_of_text = require("claude-ide.buffer.bytes")
 local BOM, with_lf, as_read = bytes_of_text.BOM, bytes_of_text.with_lf, bytes_of_text.as_read
 
 ---@class claude-ide.chat.AskedChange
@@ -106,7 +117,7 @@ end
 
 ---Shows a text request instead of a diff.
 local function ask_otherwise(request)
-  local ask = request.otherwise or require("claude-ide.card.permission").ask
+  local ask = request.otherwise or permission.ask
   ask(request)
 end
 
@@ -145,14 +156,14 @@ end
 ---@param disk claude-ide.proposal.Disk
 local function propose(request, disk)
   local edit = request.ask.edit --[[@as claude-ide.chat.AskedEdit]]
-  local on_disk = disk.bytes and require("claude-ide.buffer.bytes").text(disk.bytes)
+  local on_disk = disk.bytes and bytes_of_text.text(disk.bytes)
   local after = not disk.problem and changed(edit.change, on_disk and with_lf(on_disk))
   if not after then
     return ask_otherwise(request)
   end
-  require("claude-ide.ui.guard.typing").listen()
+  typing.listen()
   request.proposed, request.on_disk = M.as_written(on_disk, after), disk.bytes
-  require("claude-ide.proposal").propose(request.chat.requester, request, {
+  proposal.propose(request.chat.requester, request, {
     path = edit.path,
     contents = request.proposed,
   })
@@ -169,7 +180,7 @@ local reading = {}
 ---@param failed fun(trace: string)
 function M.read_and_show(request, read, show, failed)
   reading[request] = true
-  read(require("claude-ide.safely").catch(function(...)
+  read(safely.catch(function(...)
     if reading[request] then
       reading[request] = nil
       show(...)
@@ -196,8 +207,7 @@ local function maker(change)
     if not after then
       return nil, "the text to be replaced is not there, or not only there"
     end
-    local bytes = require("claude-ide.buffer.bytes")
-    local lines, format = bytes.decode(text and with_lf(after) or after, text and "\n" or nil)
+    local lines, format = bytes_of_text.decode(text and with_lf(after) or after, text and "\n" or nil)
     if text then
       format.eol, format.bom = text.format.eol, text.format.bom
     end
@@ -225,12 +235,12 @@ local function propose_files(request, files, err)
   end)
   if not files or #files == 0 or has_unsaved then
     -- The agent would then write neither the text on screen nor the one shown beside it.
-    require("claude-ide.log").debug("an edit of several files is asked in words: %s", err or "unsaved text")
+    log.debug("an edit of several files is asked in words: %s", err or "unsaved text")
     return ask_otherwise(request)
   end
-  require("claude-ide.ui.guard.typing").listen()
-  local count = ("%s changes %s"):format(request.chat.name, require("claude-ide.counted")(#files, "file"))
-  require("claude-ide.proposal").propose(request.chat.requester, request, {
+  typing.listen()
+  local count = ("%s changes %s"):format(request.chat.name, counted(#files, "file"))
+  proposal.propose(request.chat.requester, request, {
     tab_name = request.ask.edit.title or count,
     files = files,
     plan = { notes = {} },
@@ -242,18 +252,18 @@ end
 function M.ask(request)
   local edit = request.ask.edit --[[@as claude-ide.chat.AskedEdit]]
   local function failed(trace)
-    require("claude-ide.log").error("an edit cannot be shown: %s", trace)
+    log.error("an edit cannot be shown: %s", trace)
     ask_otherwise(request)
   end
   if edit.of == "file" then
     return M.read_and_show(request, function(done)
-      require("claude-ide.proposal.current_text").read(edit.path, done)
+      current_text.read(edit.path, done)
     end, function(disk)
       propose(request, disk)
     end, failed)
   end
   M.read_and_show(request, function(done)
-    require("claude-ide.changeset").plan_steps(vim.tbl_map(step_of, edit.steps), done)
+    changeset.plan_steps(vim.tbl_map(step_of, edit.steps), done)
   end, function(files, err)
     propose_files(request, files, err)
   end, failed)
@@ -264,7 +274,7 @@ end
 ---@param accepted string
 ---@return table
 function M.arguments_for(request, accepted)
-  local on_disk = request.on_disk and require("claude-ide.buffer.bytes").text(request.on_disk)
+  local on_disk = request.on_disk and bytes_of_text.text(request.on_disk)
   local before, change = on_disk and with_lf(on_disk) or "", request.ask.edit.change
   local after = changed(change, on_disk and before) or ""
   -- The CLI keeps a byte order mark that is missing in the arguments.
@@ -288,9 +298,9 @@ end
 ---@return string? bytes in the encoding of the file
 local function bytes_of(job)
   local text, buf = job.text, job.file.source and job.file.source.buf
-  local bytes = text and require("claude-ide.buffer.bytes").encode(text.lines, text.format)
+  local bytes = text and bytes_of_text.encode(text.lines, text.format)
   local encoding = buf and vim.api.nvim_buf_is_valid(buf) and vim.bo[buf].fileencoding or ""
-  return bytes and require("claude-ide.buffer.format").encoded(bytes, encoding)
+  return bytes and buffer_format.encoded(bytes, encoding)
 end
 
 ---The user's version of several files.

@@ -1,4 +1,16 @@
 -- Handles the agent's events.
+local lazy = require("claude-ide.lazy")
+local asks = lazy("claude-ide.chat.asks")
+local bus = lazy("claude-ide.bus")
+local content = lazy("claude-ide.chat.content")
+local log = lazy("claude-ide.log")
+local record = lazy("claude-ide.chat.record")
+local sessions = lazy("claude-ide.chat.acp.sessions")
+local settings = lazy("claude-ide.chat.settings")
+local sign_in = lazy("claude-ide.chat.acp.sign_in")
+local transport = lazy("claude-ide.chat.transport")
+local unapproved = lazy("claude-ide.unapproved")
+
 local M = {}
 
 ---@class claude-ide.chat.Retry
@@ -40,7 +52,7 @@ function ON.settings(self, event)
   self.settings = event.settings or {}
   self.mode, self.model, self.effort = nil, nil, nil
   for _, kind in ipairs({ "mode", "model", "effort" }) do
-    local setting = require("claude-ide.chat.settings").of_kind(self, kind)
+    local setting = settings.of_kind(self, kind)
     self[kind] = setting and setting.value
   end
 end
@@ -76,7 +88,7 @@ function ON.before_edit(self, event)
   if not event.request and is_replay(self) then
     return
   end
-  local before_edit = require("claude-ide.chat.record").before_edit
+  local before_edit = record.before_edit
   local ok, err = pcall(before_edit, self, event.paths or {}, event.call)
   if event.request then
     self:answerer()({ go_on = { request = event.request } })
@@ -93,23 +105,19 @@ end
 function ON.results(self, event)
   local results, places = event.results or {}, event.places or {}
   self:drive("results", results)
-  require("claude-ide.chat.asks").results(self, results)
+  asks.results(self, results)
   if not is_replay(self) then
-    require("claude-ide.unapproved").results(self, results, places)
-    require("claude-ide.chat.record").results(self, results, places)
+    unapproved.results(self, results, places)
+    record.results(self, results, places)
   end
 end
 
 function ON.asks(self, event)
-  require("claude-ide.chat.asks").ask(
-    self,
-    event.request --[[@as string]],
-    event.ask --[[@as claude-ide.chat.Ask]]
-  )
+  asks.ask(self, event.request --[[@as string]], event.ask --[[@as claude-ide.chat.Ask]])
 end
 
 function ON.withdrawn(self, event)
-  require("claude-ide.chat.asks").withdraw(self, event.request --[[@as string]])
+  asks.withdraw(self, event.request --[[@as string]])
 end
 
 ---The agent had started a prompt before the user withdrew it: it will be answered, so it is shown.
@@ -126,8 +134,8 @@ end
 
 function ON.prompt(self, event)
   if event.state == "started" then
-    require("claude-ide.chat.record").turn_begins(self, event.at)
-    require("claude-ide.unapproved").turn_begins(self, event.at or 0)
+    record.turn_begins(self, event.at)
+    unapproved.turn_begins(self, event.at or 0)
     self.state = "working"
     local prompt = self:take(event.id or "")
     if prompt then
@@ -152,9 +160,9 @@ function ON.turn(self)
   self.retry, self.doing = nil, nil
   -- Queued prompts begin the next turn at once, which is reported.
   self.state = self.state ~= "ended" and "idle" or self.state
-  require("claude-ide.chat.asks").turn_over(self)
-  require("claude-ide.chat.record").turn_over(self)
-  require("claude-ide.unapproved").turn_over(self)
+  asks.turn_over(self)
+  record.turn_over(self)
+  unapproved.turn_over(self)
   self:drive("turn_over")
   self.source:look_for_file()
 end
@@ -168,7 +176,7 @@ end
 
 function ON.limit(self, event)
   self.limit = event.words and { words = event.words, resets = event.resets } or nil
-  require("claude-ide.bus").emit("limit_changed")
+  bus.emit("limit_changed")
 end
 
 ---Updates the winbar's countdown to the next retry.
@@ -215,11 +223,11 @@ function ON.failed(self)
 end
 
 function ON.sign_in(self, event)
-  require("claude-ide.chat.acp.sign_in").ask(self, event.reason --[[@as string]], event.methods or {})
+  sign_in.ask(self, event.reason --[[@as string]], event.methods or {})
 end
 
 function ON.choose_session(self)
-  require("claude-ide.chat.acp.sessions").choose(self)
+  sessions.choose(self)
 end
 
 function ON.answer(self, event)
@@ -250,13 +258,13 @@ end
 ---@param self claude-ide.chat.Chat
 ---@param event claude-ide.chat.Event
 local function drop(self, event)
-  require("claude-ide.chat.transport").drop(self.number --[[@as integer]])
+  transport.drop(self.number --[[@as integer]])
   self.state, self.retry, self.doing, self.pid = "ended", nil, nil, nil
   self.tasks, self.taken_back = {}, {}
   self.refused, self.granted = {}, {} -- the next process may reuse call ids
   self.words = how(self.name, event)
-  require("claude-ide.chat.record").ended(self)
-  require("claude-ide.chat.asks").gone(self, ("that %s is gone"):format(self.name))
+  record.ended(self)
+  asks.gone(self, ("that %s is gone"):format(self.name))
   local done = self.on_ended
   self.on_ended = nil
   if done then
@@ -276,7 +284,7 @@ function ON.ended(self, event)
   self:drive("ended")
   local is_restart = self.restarting == true and not self.closing
   self.restarting = nil
-  local is_returned = require("claude-ide.chat.content").return_all(self, prompts)
+  local is_returned = content.return_all(self, prompts)
   local said_again = is_returned and "\nUnanswered prompts are back in the prompt window." or ""
   if is_restart then
     self.store:put("notice", ("%s was restarted.%s"):format(self.name, said_again))
@@ -301,8 +309,8 @@ function M.take_in(chat, event)
   if event.by then
     -- What a subagent says is read from its file.
     if event.type == "results" then
-      require("claude-ide.chat.asks").results(chat, event.results or {})
-      require("claude-ide.chat.record").calls_over(chat, event.results or {})
+      asks.results(chat, event.results or {})
+      record.calls_over(chat, event.results or {})
     end
     return
   end
@@ -311,7 +319,7 @@ function M.take_in(chat, event)
   end
   local ok, trace = xpcall(ON[event.type] or function() end, debug.traceback, chat, event)
   if not ok then
-    require("claude-ide.log").error("a chat cannot take in %s: %s", event.type, trace)
+    log.error("a chat cannot take in %s: %s", event.type, trace)
   end
 end
 

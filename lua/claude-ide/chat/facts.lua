@@ -1,4 +1,7 @@
 -- Facts in a chat's winbar, besides those of every transcript.
+local lazy = require("claude-ide.lazy")
+local counted = lazy("claude-ide.counted")
+
 local M = {}
 
 ---@param retry claude-ide.chat.Retry
@@ -77,7 +80,7 @@ function M.of(chat)
   end
   local running = vim.tbl_count(chat.tasks)
   if running > 0 then
-    add(require("claude-ide.counted")(running, "task"), "ClaudeTranscriptWorking")
+    add(counted(running, "task"), "ClaudeTranscriptWorking")
   end
   local reply = chat.store:info().last_reply
   if chat.window_size and reply and reply.usage then

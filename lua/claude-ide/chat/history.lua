@@ -1,4 +1,9 @@
 -- Prompt history and unsent drafts, by project, on disk.
+local lazy = require("claude-ide.lazy")
+local files = lazy("claude-ide.file")
+local log = lazy("claude-ide.log")
+local process = lazy("claude-ide.process")
+
 local M = {}
 
 ---Limit per project.
@@ -38,8 +43,8 @@ end
 local function write_json(path, value)
   vim.fn.mkdir(vim.fs.dirname(path), "p", OWN_FOLDER --[[@as any]])
   local ok, text = pcall(vim.json.encode, value)
-  if not ok or not require("claude-ide.file").replace(path, text) then
-    require("claude-ide.log").warn("prompts cannot be kept in %s", path)
+  if not ok or not files.replace(path, text) then
+    log.warn("prompts cannot be kept in %s", path)
   end
 end
 
@@ -122,7 +127,7 @@ local function is_gone(cwd, pid)
   if pid == own_pid then
     return not written[cwd]
   end
-  return not require("claude-ide.process").runs(tonumber(pid) or 0)
+  return not process.runs(tonumber(pid) or 0)
 end
 
 ---Makes drafts of the texts at prompts of Neovims that ended without notice.

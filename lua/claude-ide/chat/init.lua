@@ -1,4 +1,27 @@
 -- Chats with agents in this Neovim: the public functions.
+local lazy = require("claude-ide.lazy")
+local announce = lazy("claude-ide.sessions.announce")
+local asks = lazy("claude-ide.chat.asks")
+local at_exit = lazy("claude-ide.at_exit")
+local card = lazy("claude-ide.card")
+local catalogue = lazy("claude-ide.sessions.catalogue")
+local chat_chat = lazy("claude-ide.chat.chat")
+local content = lazy("claude-ide.chat.content")
+local history = lazy("claude-ide.chat.history")
+local native = lazy("claude-ide.native")
+local notice = lazy("claude-ide.ui.notice")
+local open_prompts = lazy("claude-ide.chat.open_prompts")
+local own = lazy("claude-ide.sessions.own")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local process = lazy("claude-ide.process")
+local prompt = lazy("claude-ide.chat.prompt")
+local record = lazy("claude-ide.chat.record")
+local safely = lazy("claude-ide.safely")
+local terminal = lazy("claude-ide.terminal")
+local transcript = lazy("claude-ide.transcript")
+local typing = lazy("claude-ide.ui.guard.typing")
+local windows = lazy("claude-ide.chat.windows")
+
 local M = {}
 
 ---Milliseconds until the next tick.
@@ -41,7 +64,7 @@ end
 local function on_change(chat)
   local shown = find(chat)
   if shown then
-    require("claude-ide.chat.windows").refresh(shown)
+    windows.refresh(shown)
   end
 end
 
@@ -53,14 +76,13 @@ local function in_turns(steps, at)
     if steps[at + 1] then
       in_turns(steps, at + 1)
     end
-    require("claude-ide.safely").wrap("begin a chat", steps[at])()
+    safely.wrap("begin a chat", steps[at])()
   end, NEXT_MS)
 end
 
 ---Hides chats if there is no room for them beside a window that is about to be opened at their side of the screen.
 ---@param shown? claude-ide.chat.Shown the one to open; nil: a terminal
 local function hide_chats(shown)
-  local windows = require("claude-ide.chat.windows")
   for _, other in ipairs(chats) do
     if other ~= shown and windows.is_shown(other) and not windows.has_room(shown) then
       windows.hide(other)
@@ -73,7 +95,7 @@ end
 local function make_room(shown)
   hide_chats(shown)
   local terminals = package.loaded["claude-ide.terminal"]
-  if type(terminals) == "table" and not require("claude-ide.chat.windows").has_room(shown) then
+  if type(terminals) == "table" and not windows.has_room(shown) then
     terminals.make_room()
   end
 end
@@ -87,26 +109,26 @@ local function show(shown, done)
     chats[#chats + 1] = shown
   end
   make_room(shown)
-  require("claude-ide.chat.windows").show(shown)
+  windows.show(shown)
   in_turns({
     function()
-      require("claude-ide.native").load() -- milliseconds, once
+      native.load() -- milliseconds, once
     end,
     function()
-      require("claude-ide.chat.windows").fill(shown)
+      windows.fill(shown)
     end,
     done or function() end,
   }, 1)
 end
 
 local attach = require("claude-ide.once")(function()
-  require("claude-ide.ui.guard.typing").listen()
-  require("claude-ide.sessions.own").also(function()
+  typing.listen()
+  own.also(function()
     local running = {} ---@type claude-ide.sessions.Other[]
     for _, shown in ipairs(chats) do
       local chat = shown.chat
       if chat.pid then
-        local visible = require("claude-ide.chat.windows").is_shown(shown)
+        local visible = windows.is_shown(shown)
         running[#running + 1] = {
           id = chat.session,
           pid = chat.pid,
@@ -115,7 +137,7 @@ local attach = require("claude-ide.once")(function()
           visible = visible,
           requester = chat.requester,
           cost = chat.cost,
-          journal = require("claude-ide.chat.record").client(chat),
+          journal = record.client(chat),
           show = function()
             M.show(nil, chat)
           end,
@@ -127,8 +149,8 @@ local attach = require("claude-ide.once")(function()
     end
     return running
   end)
-  require("claude-ide.at_exit")("drafts", function()
-    require("claude-ide.chat.prompt").keep_drafts()
+  at_exit("drafts", function()
+    prompt.keep_drafts()
   end)
 end)
 
@@ -145,18 +167,18 @@ local function begin(shown)
         ok, err = chat:begin()
       end
       if not ok then
-        require("claude-ide.chat.content").return_all(chat, chat.queue)
+        content.return_all(chat, chat.queue)
       end
       if not ok and not chat.closing then
-        require("claude-ide.ui.notice").error(err or "The chat could not be started.")
+        notice.error(err or "The chat could not be started.")
         M.close(chat)
       end
     end,
     function()
-      require("claude-ide.chat.prompt").set_window_options(shown.prompt)
+      prompt.set_window_options(shown.prompt)
     end,
     function()
-      require("claude-ide.sessions.announce").attach()
+      announce.attach()
     end,
   }
   local is_there, was_said, has_begun = false, false, false
@@ -184,7 +206,7 @@ end
 ---@param chat claude-ide.chat.Chat
 ---@return integer buf
 local function new_prompt(chat)
-  return require("claude-ide.chat.prompt").create(chat, {
+  return prompt.create(chat, {
     hide = function()
       M.hide(chat)
     end,
@@ -198,16 +220,16 @@ end
 ---@param begun? string added to its prompt
 local function show_again(chat, begun)
   local shown = find(chat) --[[@as claude-ide.chat.Shown]]
-  if not require("claude-ide.chat.open_prompts").of(shown.prompt) then
-    require("claude-ide.ui.own_buffer").delete(shown.prompt) -- `:bdelete` leaves it empty, without its keys
+  if not open_prompts.of(shown.prompt) then
+    own_buffer.delete(shown.prompt) -- `:bdelete` leaves it empty, without its keys
     shown.prompt = new_prompt(shown.chat)
-    require("claude-ide.chat.prompt").set_window_options(shown.prompt)
+    prompt.set_window_options(shown.prompt)
   end
   show(shown)
   if begun then
-    require("claude-ide.chat.prompt").add(shown.prompt, begun)
+    prompt.add(shown.prompt, begun)
   end
-  require("claude-ide.card").focus()
+  card.focus()
 end
 
 ---The chat that has a session, or is about to go on with it: another one would leave it with two ends, of which each process knows
@@ -232,7 +254,7 @@ local function elsewhere(chat)
   if M.of_session(chat.session, chat.keeper, chat) then
     return "This session is open in another chat."
   end
-  local live = chat.is_cli and require("claude-ide.sessions.catalogue").running(chat.session)
+  local live = chat.is_cli and catalogue.running(chat.session)
   if live then
     return ("This session now runs in another terminal (pid %d)."):format(live.pid)
   end
@@ -250,10 +272,10 @@ local function give_way(chat, session)
   end
   local said = chat.queue
   chat.queue = {}
-  require("claude-ide.chat.content").return_all(chat, said)
+  content.return_all(chat, said)
   M.close(chat)
   show_again(there)
-  local draft = require("claude-ide.chat.history").take_draft(there.cwd)
+  local draft = history.take_draft(there.cwd)
   if draft and there.give_back then
     there.give_back(draft)
   end
@@ -295,7 +317,7 @@ function M.open(opts)
       end
     end,
   })
-  chat, err = require("claude-ide.chat.chat").new(begin_with --[[@as claude-ide.chat.Begin]])
+  chat, err = chat_chat.new(begin_with --[[@as claude-ide.chat.Begin]])
   if not chat then
     return nil, err
   end
@@ -306,7 +328,7 @@ function M.open(opts)
   chats[#chats + 1] = shown
   show(shown, begin(shown))
   if opts.begun then
-    require("claude-ide.chat.prompt").add(shown.prompt, opts.begun)
+    prompt.add(shown.prompt, opts.begun)
   end
   return M.say(chat, opts.text, opts.at)
 end
@@ -321,14 +343,14 @@ function M.say(chat, text, at)
     return true
   end
   local returned, ok, err = false, true, nil ---@type boolean, boolean?, string?
-  require("claude-ide.chat.content").say(chat, text, at, function(was_said, why)
+  content.say(chat, text, at, function(was_said, why)
     if was_said then
-      require("claude-ide.chat.history").add(chat.cwd, text)
+      history.add(chat.cwd, text)
     elseif chat.give_back then
       chat.give_back(text)
     end
     if not was_said and returned then
-      require("claude-ide.ui.notice").error(why or "This chat has ended.")
+      notice.error(why or "This chat has ended.")
     end
     ok, err = was_said, why
   end)
@@ -365,7 +387,7 @@ end
 function M.hide(chat)
   local shown = find(chat)
   if shown then
-    require("claude-ide.chat.windows").hide(shown)
+    windows.hide(shown)
   end
 end
 
@@ -380,17 +402,17 @@ function M.close(chat)
   chat.closing = true
   if chat.pid then
     for pid in pairs(leaving) do
-      leaving[pid] = require("claude-ide.process").runs(pid) or nil
+      leaving[pid] = process.runs(pid) or nil
     end
     leaving[chat.pid] = true
   end
   chat:close()
-  require("claude-ide.chat.asks").gone(chat, "the chat is closed")
-  require("claude-ide.chat.prompt").retire(shown.prompt)
-  require("claude-ide.chat.windows").close(shown)
-  require("claude-ide.ui.own_buffer").delete(shown.prompt)
+  asks.gone(chat, "the chat is closed")
+  prompt.retire(shown.prompt)
+  windows.close(shown)
+  own_buffer.delete(shown.prompt)
   if shown.view then
-    require("claude-ide.transcript").close(shown.view)
+    transcript.close(shown.view)
   end
 end
 
@@ -416,13 +438,13 @@ end
 ---@param chat claude-ide.chat.Chat
 function M.to_terminal(chat)
   if not chat.has_spoken then
-    return require("claude-ide.ui.notice").info("This chat has no messages yet.")
+    return notice.info("This chat has no messages yet.")
   end
   if not chat.can.terminal then
-    return require("claude-ide.ui.notice").info(("%s cannot continue in this terminal."):format(chat.name))
+    return notice.info(("%s cannot continue in this terminal."):format(chat.name))
   end
   local id, cwd = chat.session, chat.cwd
-  require("claude-ide.terminal").open({ "--resume", id }, {
+  terminal.open({ "--resume", id }, {
     cwd = cwd,
     purpose = "continue the chat",
     before = function(go_on)

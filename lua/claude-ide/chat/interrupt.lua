@@ -1,4 +1,11 @@
 -- The key that interrupts a chat, in its buffers and in the windows of its requests.
+local lazy = require("claude-ide.lazy")
+local config = lazy("claude-ide.config")
+local interrupt_key = lazy("claude-ide.ui.interrupt_key")
+local key_list = lazy("claude-ide.ui.key_list")
+local notice = lazy("claude-ide.ui.notice")
+local safely = lazy("claude-ide.safely")
+
 local M = {}
 
 ---The action of the interrupt key; nil if no turn is running or starting.
@@ -12,7 +19,7 @@ local function interrupt(chat)
   elseif chat.state == "starting" and #chat.queue > 0 then
     return function()
       local words = "%s is starting. `:Claude chat restart` gives back what you said."
-      require("claude-ide.ui.notice").info(words:format(chat.name))
+      notice.info(words:format(chat.name))
     end
   end
 end
@@ -22,13 +29,12 @@ end
 ---@param buf integer its prompt or its transcript
 ---@param modes string[]
 function M.map(chat, buf, modes)
-  local key_list, interrupt_key = require("claude-ide.ui.key_list"), require("claude-ide.ui.interrupt_key")
-  local keys = key_list.keys(require("claude-ide.config").get().chat.keymaps.interrupt)
+  local keys = key_list.keys(config.get().chat.keymaps.interrupt)
   for _, lhs in ipairs(keys) do
     vim.keymap.set(modes, lhs, function()
       local act = interrupt(chat)
       if act then
-        require("claude-ide.safely").wrap("interrupt", act)()
+        safely.wrap("interrupt", act)()
       else
         vim.api.nvim_feedkeys(vim.keycode(lhs), "n", false)
       end

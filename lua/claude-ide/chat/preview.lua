@@ -1,4 +1,12 @@
 -- The context that a prompt's `#…` would send: sizes at the end of the line while typing, and texts on demand.
+local lazy = require("claude-ide.lazy")
+local context = lazy("claude-ide.context")
+local notice = lazy("claude-ide.ui.notice")
+local place = lazy("claude-ide.context.place")
+local safely = lazy("claude-ide.safely")
+local soon = lazy("claude-ide.soon")
+local text_float = lazy("claude-ide.ui.text_float")
+
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.chat.preview")
@@ -19,7 +27,6 @@ end
 ---@param buf integer
 local function draw(buf)
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
-  local context = require("claude-ide.context")
   for row, line in ipairs(vim.api.nvim_buf_get_lines(buf, 0, -1, false)) do
     local pieces = {}
     for _, reference in ipairs(line:find("#", 1, true) and context.references(line) or {}) do
@@ -41,14 +48,13 @@ local function look(buf, cwd)
   if not vim.api.nvim_buf_is_loaded(buf) or not known[buf] then
     return
   end
-  local context = require("claude-ide.context")
   local at ---@type claude-ide.context.At?
   local text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, 200, false), "\n")
   for _, reference in ipairs(context.references(text)) do
     local key = key_of(reference)
     local one = known[buf][key]
     if not one or vim.uv.now() - one.at > FRESH_MS then
-      at = at or require("claude-ide.context.place").here(cwd)
+      at = at or place.here(cwd)
       local words = one and one.words
       known[buf][key] = { at = vim.uv.now(), words = words }
       context.read(reference, at, function(part)
@@ -69,8 +75,8 @@ function M.attach(buf, cwd)
   local group = vim.api.nvim_create_augroup("claude-ide.chat.preview", { clear = false })
   vim.api.nvim_clear_autocmds({ group = group, buffer = buf })
   known[buf] = {}
-  local look_soon = require("claude-ide.soon")(function()
-    require("claude-ide.safely").wrap("preview a prompt", look)(buf, cwd)
+  local look_soon = soon(function()
+    safely.wrap("preview a prompt", look)(buf, cwd)
   end, PAUSE_MS)
   look_soon() -- it may have text already
   vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP" }, {
@@ -98,7 +104,7 @@ end
 ---Shows the context of the `#…` at the cursor, or of the next one in the line.
 ---@param cwd string
 function M.show(cwd)
-  local context, col = require("claude-ide.context"), vim.fn.col(".")
+  local col = vim.fn.col(".")
   local found ---@type claude-ide.context.Reference?
   for _, reference in ipairs(context.references(vim.api.nvim_get_current_line())) do
     if not found or found.last < col then
@@ -106,11 +112,11 @@ function M.show(cwd)
     end
   end
   if not found then
-    return require("claude-ide.ui.notice").info("No `#…` on this line.")
+    return notice.info("No `#…` on this line.")
   end
-  context.read(found, require("claude-ide.context.place").here(cwd), function(part)
+  context.read(found, place.here(cwd), function(part)
     local text = part.text or part.image and context.size(part) or part.problem or ""
-    require("claude-ide.ui.text_float").show(text, ("#%s · %s"):format(key_of(found), context.size(part)))
+    text_float.show(text, ("#%s · %s"):format(key_of(found), context.size(part)))
   end)
 end
 

@@ -1,5 +1,13 @@
 -- The CLI's command line for a chat: the terminal's command, made headless.
 -- Source: CLI 2.1.329, `--help` and observation. Without `--input-format stream-json` it takes "stdio" as the name of a tool.
+local lazy = require("claude-ide.lazy")
+local agent_tools = lazy("claude-ide.terminal.agent_tools")
+local config = lazy("claude-ide.config")
+local environment = lazy("claude-ide.terminal.environment")
+local log = lazy("claude-ide.log")
+local server = lazy("claude-ide.server")
+local terminal_hooks = lazy("claude-ide.terminal.hooks")
+
 local M = {}
 
 local FLAGS = {
@@ -30,16 +38,16 @@ end
 
 ---Starts the server, which has the editor's tools and the watch on files: a chat works without it, too.
 function M.start_server()
-  local _, problem = require("claude-ide.server").start()
+  local _, problem = server.start()
   if problem then
-    require("claude-ide.log").warn("a chat has no tools of the editor: %s", problem)
+    log.warn("a chat has no tools of the editor: %s", problem)
   end
 end
 
 ---@param own? table<string, string> variables of the agent's own
 ---@return table<string, string>
 function M.environment(own)
-  local env = require("claude-ide.terminal.environment").of(nil, vim.fn.environ())
+  local env = environment.of(nil, vim.fn.environ())
   env.ENABLE_IDE_INTEGRATION = nil
   return vim.tbl_extend("force", env, own or {})
 end
@@ -57,8 +65,8 @@ end
 ---@return claude-ide.chat.Program? program
 ---@return string? why it cannot run
 function M.of(opts, run)
-  local options = require("claude-ide.config").get().terminal
-  local cwd, why = require("claude-ide.terminal.environment").check(opts.cwd)
+  local options = config.get().terminal
+  local cwd, why = environment.check(opts.cwd)
   if not cwd then
     return nil, why
   end
@@ -73,11 +81,11 @@ function M.of(opts, run)
     vim.list_extend(argv, { "--session-id", opts.session })
   end
   local args, hooks = opts.args or {}, nil
-  argv, hooks, args = require("claude-ide.terminal.hooks").of(argv, args, cwd, true)
+  argv, hooks, args = terminal_hooks.of(argv, args, cwd, true)
   vim.list_extend(vim.list_extend(argv, hooks), args)
   if not opts.alone then
     M.start_server()
-    vim.list_extend(argv, require("claude-ide.terminal.agent_tools").of(run))
+    vim.list_extend(argv, agent_tools.of(run))
   end
   local env = vim.tbl_extend("keep", options.env, { CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING = "1" })
   return { argv = argv, cwd = cwd, env = M.environment(env) }
@@ -99,7 +107,7 @@ end
 ---@type claude-ide.chat.Driver
 M.driver = {
   check = function(begin)
-    return require("claude-ide.terminal.environment").check(begin.cwd)
+    return environment.check(begin.cwd)
   end,
   begin = function(chat)
     chat.name, chat.keeper = "Claude", "claude"

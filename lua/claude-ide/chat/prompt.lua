@@ -1,8 +1,28 @@
 -- A chat's prompt: a Markdown buffer below the chat. Its text outlives the window and `:edit`, and is kept as a draft when Neovim exits.
 
-local M = {}
-
 local prompts = require("claude-ide.chat.open_prompts").by_buffer
+local lazy = require("claude-ide.lazy")
+local asks = lazy("claude-ide.chat.asks")
+local chat_history = lazy("claude-ide.chat.history")
+local choose = lazy("claude-ide.ui.choose")
+local complete = lazy("claude-ide.chat.complete")
+local config = lazy("claude-ide.config")
+local content = lazy("claude-ide.chat.content")
+local interrupt = lazy("claude-ide.chat.interrupt")
+local interrupt_key = lazy("claude-ide.ui.interrupt_key")
+local kept_words = lazy("claude-ide.ui.kept_words")
+local key_list = lazy("claude-ide.ui.key_list")
+local notice = lazy("claude-ide.ui.notice")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local phrases = lazy("claude-ide.sessions.phrases")
+local preview = lazy("claude-ide.chat.preview")
+local rewind = lazy("claude-ide.chat.rewind")
+local safely = lazy("claude-ide.safely")
+local settings = lazy("claude-ide.chat.settings")
+local transcript = lazy("claude-ide.transcript")
+local user_write = lazy("claude-ide.ui.user_write")
+
+local M = {}
 
 ---@param prompt claude-ide.chat.PromptBuffer
 ---@return string
@@ -37,7 +57,7 @@ function M.unsent(chats, cwd)
       add(unsent(prompt))
     end
   end
-  add(require("claude-ide.chat.history").draft(cwd))
+  add(chat_history.draft(cwd))
   return texts
 end
 
@@ -52,7 +72,7 @@ local function keep_open(cwd)
     local text = prompt.chat.cwd == cwd and vim.api.nvim_buf_is_loaded(buf) and unsent(prompt) or ""
     texts[#texts + 1] = vim.trim(text) ~= "" and text or nil
   end
-  require("claude-ide.chat.history").keep_open(cwd, texts)
+  chat_history.keep_open(cwd, texts)
 end
 
 ---@param prompt claude-ide.chat.PromptBuffer
@@ -74,7 +94,7 @@ local function keep_draft(prompt)
   local text = unsent(prompt)
   prompts[prompt.buf] = nil
   if vim.trim(text) ~= "" then
-    require("claude-ide.chat.history").keep_draft(prompt.chat.cwd, text)
+    chat_history.keep_draft(prompt.chat.cwd, text)
   elseif vim.v.exiting ~= vim.NIL then
     return -- perhaps without notice, after Neovim has freed the buffer: what stood there is on disk
   end
@@ -96,21 +116,21 @@ end
 function M.send(prompt)
   local text = text_of(prompt)
   if vim.trim(text) == "" then
-    require("claude-ide.chat.asks").show(prompt.chat) -- what was put off with `q` waits behind the empty prompt
+    asks.show(prompt.chat) -- what was put off with `q` waits behind the empty prompt
     return
   end
   -- Its references may take a while to read. The text is removed from the buffer, and returned if it cannot be sent.
   text = vim.trim(text)
-  require("claude-ide.chat.history").add(prompt.chat.cwd, text)
+  chat_history.add(prompt.chat.cwd, text)
   prompt.at, prompt.draft = 0, nil
   vim.bo[prompt.buf].undolevels = vim.bo[prompt.buf].undolevels -- so that `u` restores it even if sent from insert mode
   fill(prompt, "")
   keep_open(prompt.chat.cwd)
-  require("claude-ide.transcript").go_to_end(prompt.chat.source)
-  require("claude-ide.chat.content").say(prompt.chat, text, nil, function(ok, err)
+  transcript.go_to_end(prompt.chat.source)
+  content.say(prompt.chat, text, nil, function(ok, err)
     if not ok then
       M.give_back(prompt, text)
-      require("claude-ide.ui.notice").error(err or "This chat has ended.")
+      notice.error(err or "This chat has ended.")
     end
   end)
 end
@@ -128,7 +148,7 @@ end
 ---@param text string
 function M.give_back(prompt, text)
   if not prompts[prompt.buf] or not vim.api.nvim_buf_is_loaded(prompt.buf) then
-    return require("claude-ide.ui.kept_words").give_back(text, "The chat is gone")
+    return kept_words.give_back(text, "The chat is gone")
   end
   local now = text_of(prompt)
   fill(prompt, vim.trim(now) == "" and text or text .. "\n\n" .. now)
@@ -148,7 +168,7 @@ end
 ---@param prompt claude-ide.chat.PromptBuffer
 ---@param step 1|-1 1: older
 function M.recall(prompt, step)
-  local history = require("claude-ide.chat.history").list(prompt.chat.cwd)
+  local history = chat_history.list(prompt.chat.cwd)
   local at = math.min(math.max(prompt.at + step, 0), #history)
   if at == prompt.at then
     return
@@ -166,7 +186,7 @@ function M.take_back(prompt)
   local waiting = prompt.chat:waiting()
   local last = waiting[#waiting]
   if not last then
-    return require("claude-ide.ui.notice").info("No prompt is queued.")
+    return notice.info("No prompt is queued.")
   end
   if prompt.chat:take_back(last) then
     M.give_back(prompt, last.text)
@@ -201,24 +221,24 @@ function RUN.take_back(prompt)
 end
 
 function RUN.mode(prompt)
-  require("claude-ide.chat.settings").next_mode(prompt.chat)
+  settings.next_mode(prompt.chat)
 end
 
 function RUN.model(prompt)
-  require("claude-ide.chat.settings").choose_model(prompt.chat)
+  settings.choose_model(prompt.chat)
 end
 
 function RUN.effort(prompt)
-  require("claude-ide.chat.settings").choose_effort(prompt.chat)
+  settings.choose_effort(prompt.chat)
 end
 
 function RUN.rewind(prompt)
-  require("claude-ide.chat.rewind").choose(prompt.chat)
+  rewind.choose(prompt.chat)
 end
 
 ---Lets the user choose what is stopped of what runs in the background.
 function RUN.tasks(prompt)
-  local chat, notice = prompt.chat, require("claude-ide.ui.notice")
+  local chat = prompt.chat
   local tasks = vim.tbl_values(chat.tasks) ---@type claude-ide.chat.Task[]
   table.sort(tasks, function(left, right)
     return left.id < right.id
@@ -226,10 +246,10 @@ function RUN.tasks(prompt)
   if #tasks == 0 then
     return notice.info("Nothing runs in the background.")
   end
-  require("claude-ide.ui.choose").select(tasks, {
+  choose.select(tasks, {
     prompt = "Stop",
     format_item = function(task)
-      return require("claude-ide.sessions.phrases").one_line(task.words)
+      return phrases.one_line(task.words)
     end,
   }, function(task)
     if not task then
@@ -251,7 +271,7 @@ function RUN.terminal(prompt)
 end
 
 function RUN.preview(prompt)
-  require("claude-ide.chat.preview").show(prompt.chat.cwd)
+  preview.show(prompt.chat.cwd)
 end
 
 function RUN.close(prompt)
@@ -268,7 +288,7 @@ local NEEDS_AGENT = { rewind = true, tasks = true, terminal = true }
 ---Lists the keys.
 ---@param chat claude-ide.chat.Chat
 function M.help(chat)
-  local key_list, options = require("claude-ide.ui.key_list"), {}
+  local options = {}
   for _, option in ipairs(key_list.options("chat")) do
     if not NEEDS_AGENT[option.name] or chat.can[option.name] then
       option.desc = option.desc:gsub("Claude", function()
@@ -285,7 +305,6 @@ end
 
 ---@param prompt claude-ide.chat.PromptBuffer
 local function map(prompt)
-  local key_list, safely = require("claude-ide.ui.key_list"), require("claude-ide.safely")
   for _, option in ipairs(key_list.options("chat")) do
     local run = RUN[option.name]
     if run then
@@ -294,7 +313,7 @@ local function map(prompt)
       end, option.name == "send_at_once" and { "n", "i" } or "n")
     end
   end
-  require("claude-ide.chat.interrupt").map(prompt.chat, prompt.buf, { "n", "i" })
+  interrupt.map(prompt.chat, prompt.buf, { "n", "i" })
 end
 
 local COMPLETE = "v:lua.require'claude-ide.chat.complete'.func"
@@ -304,7 +323,7 @@ local COMPLETE = "v:lua.require'claude-ide.chat.complete'.func"
 ---@return integer buf
 function M.create(chat, acts)
   local prompt ---@type claude-ide.chat.PromptBuffer
-  local buf = require("claude-ide.ui.own_buffer").create({
+  local buf = own_buffer.create({
     kind = "prompt",
     name = { (chat.name:gsub("[/%c]", " ")), "prompt" },
     is_private = true,
@@ -339,7 +358,7 @@ function M.create(chat, acts)
     end
   )
   on({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, "a prompt is kept, not sent", function(event)
-    if not require("claude-ide.ui.user_write").copied(event, "not sent") then
+    if not user_write.copied(event, "not sent") then
       M.keep(prompt)
     end
   end)
@@ -353,8 +372,8 @@ function M.retire(buf)
   if not prompt then
     return
   end
-  require("claude-ide.chat.preview").forget(buf)
-  require("claude-ide.ui.interrupt_key").off(buf)
+  preview.forget(buf)
+  interrupt_key.off(buf)
   keep_draft(prompt)
 end
 
@@ -389,14 +408,14 @@ function M.set_window_options(buf)
     return
   end
   local cwd = prompt.chat.cwd
-  local draft = require("claude-ide.chat.history").take_draft(cwd)
+  local draft = chat_history.take_draft(cwd)
   if draft then
     M.give_back(prompt, draft)
   end
   vim.bo[buf].filetype = "markdown"
   M.have_one_menu(buf)
-  require("claude-ide.chat.complete").attach(buf)
-  require("claude-ide.chat.preview").attach(buf, cwd)
+  complete.attach(buf)
+  preview.attach(buf, cwd)
 end
 
 ---Puts the text on disk. It is not sent.
@@ -404,10 +423,8 @@ end
 function M.keep(prompt)
   vim.bo[prompt.buf].modified = false
   keep_open(prompt.chat.cwd)
-  local key = require("claude-ide.ui.key_list").keys(require("claude-ide.config").get().chat.keymaps.send)[1]
-  require("claude-ide.ui.notice").info(
-    key and ("Saved as a draft. `%s` sends it."):format(key) or "Saved as a draft."
-  )
+  local key = key_list.keys(config.get().chat.keymaps.send)[1]
+  notice.info(key and ("Saved as a draft. `%s` sends it."):format(key) or "Saved as a draft.")
 end
 
 ---Keeps unsent texts for the project's next chat when Neovim exits.

@@ -1,4 +1,12 @@
 -- The winbar of a chat's prompt: queued prompts, pending requests, keys.
+local lazy = require("claude-ide.lazy")
+local asks = lazy("claude-ide.chat.asks")
+local config = lazy("claude-ide.config")
+local facts = lazy("claude-ide.chat.facts")
+local open_prompts = lazy("claude-ide.chat.open_prompts")
+local phrases = lazy("claude-ide.sessions.phrases")
+local winbar_text = lazy("claude-ide.ui.winbar_text")
+
 local M = {}
 
 local RANKS = { help = 1, send = 2, state = 3 }
@@ -7,7 +15,7 @@ local RANKS = { help = 1, send = 2, state = 3 }
 ---@return string text
 ---@return string group
 local function state_of(chat)
-  local asked = require("claude-ide.chat.asks").count(chat)
+  local asked = asks.count(chat)
   local waiting = chat:waiting()
   if asked > 0 then
     return asked == 1 and chat.name .. " asks you something" or ("%s asks you %d things"):format(
@@ -18,12 +26,11 @@ local function state_of(chat)
   elseif chat.state == "ended" then
     return "ended; what you send starts it again", "ClaudeTranscriptFailed"
   elseif chat.retry then
-    return require("claude-ide.chat.facts").retry(chat.retry), "ClaudeTranscriptFailed"
+    return facts.retry(chat.retry), "ClaudeTranscriptFailed"
   elseif chat.doing then
     return ("%s is %s"):format(chat.name, chat.doing), "ClaudeTranscriptWorking"
   elseif #waiting > 0 then
-    local words = require("claude-ide.sessions.phrases")
-    local first = words.fit(words.one_line(waiting[1].text), 30)
+    local first = phrases.fit(phrases.one_line(waiting[1].text), 30)
     local text = #waiting == 1 and ("next: %s"):format(first) or ("%d wait, next: %s"):format(#waiting, first)
     return text, "ClaudeTranscriptWaiting"
   elseif chat:is_busy() then
@@ -41,14 +48,13 @@ end
 ---@param win integer
 ---@return string
 local function of(chat, win)
-  local fit = require("claude-ide.ui.winbar_text")
-  local keys = require("claude-ide.config").get().chat.keymaps
+  local keys = config.get().chat.keymaps
   local state, group = state_of(chat)
-  local pieces = { fit.name(RANKS.state, group, state) }
+  local pieces = { winbar_text.name(RANKS.state, group, state) }
   local function hint(rank, option, words)
-    pieces[#pieces + 1] = fit.hint(rank, option, words, { group = "ClaudeTranscript" })
+    pieces[#pieces + 1] = winbar_text.hint(rank, option, words, { group = "ClaudeTranscript" })
   end
-  local is_asked = require("claude-ide.chat.asks").count(chat) > 0
+  local is_asked = asks.count(chat) > 0
   if is_asked and is_empty(vim.api.nvim_win_get_buf(win)) then
     hint(RANKS.send, vim.fn.mode():find("^i") and keys.send_at_once or keys.send, "show it")
   elseif chat:is_busy() then
@@ -57,14 +63,14 @@ local function of(chat, win)
     hint(RANKS.send, vim.fn.mode():find("^i") and keys.send_at_once or keys.send, "send")
   end
   hint(RANKS.help, keys.help, "keys")
-  return fit.winbar(pieces, vim.api.nvim_win_get_width(win))
+  return winbar_text.winbar(pieces, vim.api.nvim_win_get_width(win))
 end
 
 ---'winbar' of a prompt's window.
 ---@return string
 function M.text()
   local win = vim.g.statusline_winid or vim.api.nvim_get_current_win()
-  local prompt = require("claude-ide.chat.open_prompts").of(vim.api.nvim_win_get_buf(win))
+  local prompt = open_prompts.of(vim.api.nvim_win_get_buf(win))
   local ok, text = pcall(function()
     return prompt and of(prompt.chat, win) or ""
   end)

@@ -1,5 +1,9 @@
 -- Reports a chat's turns to the journal, so that `:Claude review` and `:Claude undo` include it. A chat is a client of the journal with a
 -- negative id, which no connection has.
+local lazy = require("claude-ide.lazy")
+local ide_path = lazy("claude-ide.path")
+local journal = lazy("claude-ide.journal")
+
 local M = {}
 
 ---Files of one call that are looked at.
@@ -17,7 +21,6 @@ end
 ---@param chat claude-ide.chat.Chat
 ---@param at? integer milliseconds since the epoch
 function M.turn_begins(chat, at)
-  local journal = require("claude-ide.journal")
   journal.attach()
   journal.turn_started(M.client(chat), at, {
     folder = chat.cwd,
@@ -34,11 +37,7 @@ end
 function M.before_edit(chat, paths, call)
   for _, path in ipairs(paths) do
     if path:sub(1, 1) == "/" and #path <= MOST_PATH then
-      require("claude-ide.journal").before_edit(
-        M.client(chat),
-        require("claude-ide.path").normalize(path),
-        call
-      )
+      journal.before_edit(M.client(chat), ide_path.normalize(path), call)
     end
   end
 end
@@ -48,7 +47,7 @@ end
 ---@param results { [1]: string, [2]: claude-ide.sessions.ToolResult }[]
 function M.calls_over(chat, results)
   for _, pair in ipairs(results) do
-    require("claude-ide.journal").edit_over(M.client(chat), pair[1])
+    journal.edit_over(M.client(chat), pair[1])
   end
 end
 
@@ -66,19 +65,19 @@ function M.results(chat, results, places)
     end
   end
   for _, path in ipairs(paths) do
-    require("claude-ide.journal").landed(require("claude-ide.path").normalize(path))
+    journal.landed(ide_path.normalize(path))
   end
 end
 
 ---@param chat claude-ide.chat.Chat
 function M.turn_over(chat)
-  require("claude-ide.journal").edits_over(M.client(chat))
+  journal.edits_over(M.client(chat))
 end
 
 ---Handles an agent's exit, perhaps in the middle of a turn.
 ---@param chat claude-ide.chat.Chat
 function M.ended(chat)
-  require("claude-ide.journal").left(M.client(chat))
+  journal.left(M.client(chat))
 end
 
 return M

@@ -1,6 +1,18 @@
 -- Restores files to their state before a prompt, which the agent keeps: preview, confirmation, restore.
 -- Invariants: nothing is written before the user has seen the list of files and confirmed. Files with changes of the user's are named, and
 -- restored only if the user chooses so. One `:Claude undo` brings back what was restored.
+local lazy = require("claude-ide.lazy")
+local choose = lazy("claude-ide.ui.choose")
+local counted = lazy("claude-ide.counted")
+local guard = lazy("claude-ide.ui.guard")
+local ide_path = lazy("claude-ide.path")
+local journal = lazy("claude-ide.journal")
+local log = lazy("claude-ide.log")
+local notice = lazy("claude-ide.ui.notice")
+local phrases = lazy("claude-ide.sessions.phrases")
+local review = lazy("claude-ide.review")
+local transaction = lazy("claude-ide.journal.transaction")
+
 local M = {}
 
 ---@class claude-ide.chat.Rewound
@@ -25,7 +37,7 @@ local function prompts(chat)
 end
 
 local function failed(words)
-  require("claude-ide.ui.notice").error("The files were not restored: " .. words)
+  notice.error("The files were not restored: " .. words)
 end
 
 ---@param chat claude-ide.chat.Chat
@@ -45,7 +57,7 @@ local function ask(chat, message, is_dry, done, on_failure)
 end
 
 local function absolute(path, cwd)
-  return require("claude-ide.path").normalize(path:sub(1, 1) == "/" and path or cwd .. "/" .. path)
+  return ide_path.normalize(path:sub(1, 1) == "/" and path or cwd .. "/" .. path)
 end
 
 ---@param rewound claude-ide.chat.Rewound
@@ -68,7 +80,7 @@ end
 ---@param path string
 ---@return boolean
 local function has_other_changes(path)
-  local change = require("claude-ide.journal").change(path, "all")
+  local change = journal.change(path, "all")
   return change == nil or change.conflicts > 0 or change.without ~= (change.before or "")
 end
 
@@ -77,16 +89,15 @@ end
 ---@param paths string[] all that the agent restores
 ---@param spared string[] that get back what they hold now
 local function restore(chat, message, paths, spared)
-  local landing = require("claude-ide.journal.transaction")
-  local going, is_spared = landing.begin(nil, true), {}
+  local going, is_spared = transaction.begin(nil, true), {}
   for _, path in ipairs(spared) do
     is_spared[path] = true
   end
-  landing.expect(going, vim.tbl_filter(landing.can_keep, paths))
+  transaction.expect(going, vim.tbl_filter(transaction.can_keep, paths))
   ask(chat, message, false, function(rewound)
-    local problems = landing.came(going, is_spared)
+    local problems = transaction.came(going, is_spared)
     for _, problem in ipairs(problems) do
-      require("claude-ide.log").error("not left as it was: %s", problem)
+      log.error("not left as it was: %s", problem)
     end
     local restored = vim.tbl_filter(function(path)
       return not is_spared[path]
@@ -94,7 +105,7 @@ local function restore(chat, message, paths, spared)
     vim.cmd("silent! checktime")
     local skipped = rewound.skipped
     local words = ("Restored %s."):format(
-      #restored == 1 and vim.fs.basename(restored[1]) or require("claude-ide.counted")(#restored, "file")
+      #restored == 1 and vim.fs.basename(restored[1]) or counted(#restored, "file")
     )
     if skipped > 0 then
       words = ("%s %s left as %s: links are not followed."):format(
@@ -106,15 +117,14 @@ local function restore(chat, message, paths, spared)
     if #problems > 0 then
       words = ("%s Your own %s could not be put back: `:Claude log`."):format(
         words,
-        require("claude-ide.counted")(#problems, "file")
+        counted(#problems, "file")
       )
     end
     chat.store:put("notice", words)
-    local notice = require("claude-ide.ui.notice")
     local say = (skipped > 0 or #problems > 0) and notice.warn or notice.info
     say(words)
   end, function()
-    landing.came(going, {})
+    transaction.came(going, {})
   end)
 end
 
@@ -147,7 +157,7 @@ end
 ---@param paths string[]
 ---@param rewound claude-ide.chat.Rewound
 local function confirm(chat, message, paths, rewound)
-  local can_keep = require("claude-ide.journal.transaction").can_keep
+  local can_keep = transaction.can_keep
   local unkept = vim.tbl_filter(function(path)
     return not can_keep(path)
   end, paths)
@@ -156,7 +166,7 @@ local function confirm(chat, message, paths, rewound)
   end, paths)
   local choices, spared = choices_of(paths, yours, unkept)
   local prompt = ("Back to before that prompt: %s, +%d −%d"):format(
-    require("claude-ide.counted")(#paths, "file"),
+    counted(#paths, "file"),
     rewound.insertions,
     rewound.deletions
   )
@@ -166,9 +176,9 @@ local function confirm(chat, message, paths, rewound)
   if #unkept > 0 then
     prompt = ("%s; an undo cannot bring back %s"):format(prompt, named(unkept))
   end
-  require("claude-ide.ui.choose").select(choices, { prompt = prompt }, function(choice)
+  choose.select(choices, { prompt = prompt }, function(choice)
     if choice == REVIEW then
-      require("claude-ide.review").open("session")
+      review.open("session")
     elseif choice and spared[choice] then
       restore(chat, message, paths, spared[choice])
     end
@@ -179,12 +189,11 @@ end
 ---@param chat claude-ide.chat.Chat
 ---@param message claude-ide.chat.rewind.Prompt
 function M.to(chat, message)
-  local guard = require("claude-ide.ui.guard")
   local request = guard.request()
   ask(chat, message, true, function(rewound)
     local paths = changed(rewound, chat) or {}
     if #paths == 0 then
-      return require("claude-ide.ui.notice").info("No file has changed since that prompt.")
+      return notice.info("No file has changed since that prompt.")
     end
     -- Keys typed while the agent answers are not meant for the question.
     guard.when_requested("rewind", "A question about going back", function()
@@ -198,15 +207,14 @@ end
 function M.choose(chat)
   local found = prompts(chat)
   if #found == 0 then
-    return require("claude-ide.ui.notice").info("This chat has no messages yet.")
+    return notice.info("This chat has no messages yet.")
   elseif chat:is_busy() then
-    return require("claude-ide.ui.notice").info("Claude works: interrupt it first.")
+    return notice.info("Claude works: interrupt it first.")
   end
-  local words = require("claude-ide.sessions.phrases")
-  require("claude-ide.ui.choose").select(found, {
+  choose.select(found, {
     prompt = "Files as before",
     format_item = function(message)
-      return words.fit(words.one_line(message.text), 60)
+      return phrases.fit(phrases.one_line(message.text), 60)
     end,
   }, function(message)
     if message then

@@ -1,5 +1,9 @@
 -- A chat's settings: mode, model, effort, and the agent's own options. The agent's reports count, not the requested values.
 -- Invariant: what lets an agent do everything without asking is chosen by name and confirmed; no key leads to it.
+local lazy = require("claude-ide.lazy")
+local choose = lazy("claude-ide.ui.choose")
+local notice = lazy("claude-ide.ui.notice")
+
 local M = {}
 
 ---@class claude-ide.chat.Setting
@@ -35,7 +39,7 @@ local function settable(chat, kind, what)
   if setting and #setting.choices > 0 then
     return setting
   end
-  require("claude-ide.ui.notice").info(("%s has not reported any %s."):format(chat.name, what))
+  notice.info(("%s has not reported any %s."):format(chat.name, what))
 end
 
 ---@param chat claude-ide.chat.Chat
@@ -60,11 +64,11 @@ end
 local function set(chat, setting, value)
   chat:ask("set", { setting = setting.id, value = value }, function(_, err)
     if err then
-      return require("claude-ide.ui.notice").error(("%s was not changed: %s."):format(setting.name, err))
+      return notice.error(("%s was not changed: %s."):format(setting.name, err))
     end
     local now = of_id(chat, setting.id) or setting
     local words = now.kind == "mode" and now.value or name_of_value(now) or "as the model has it"
-    require("claude-ide.ui.notice").info(("%s: %s."):format(now.name, words))
+    notice.info(("%s: %s."):format(now.name, words))
     chat.on_change()
   end)
 end
@@ -89,7 +93,7 @@ function M.next_mode(chat)
       return set(chat, setting, choice.value)
     end
   end
-  require("claude-ide.ui.notice").info(("%s has no other mode in which it asks."):format(chat.name))
+  notice.info(("%s has no other mode in which it asks."):format(chat.name))
 end
 
 ---Asks whether the agent shall go on without asking. The first answer, and none, is no.
@@ -97,7 +101,7 @@ end
 ---@param setting claude-ide.chat.Setting
 ---@param choice claude-ide.chat.SettingChoice
 local function confirm(chat, setting, choice)
-  require("claude-ide.ui.choose").select({ "No", "Yes" }, {
+  choose.select({ "No", "Yes" }, {
     prompt = ("%s: %s. %s then runs commands and changes files without asking you. Go on?"):format(
       setting.name,
       choice.name,
@@ -113,7 +117,7 @@ end
 ---@param chat claude-ide.chat.Chat
 ---@param setting claude-ide.chat.Setting
 local function choose_value(chat, setting)
-  require("claude-ide.ui.choose").select(setting.choices, {
+  choose.select(setting.choices, {
     prompt = setting.name,
     format_item = function(choice)
       local mark = choice.value == setting.value and "* " or "  "
@@ -135,11 +139,11 @@ function M.choose_model(chat)
     return setting.is_listed and #setting.choices > 0
   end, chat.settings)
   if #listed == 0 then
-    return require("claude-ide.ui.notice").info(("%s has not reported any models."):format(chat.name))
+    return notice.info(("%s has not reported any models."):format(chat.name))
   elseif #listed == 1 then
     return choose_value(chat, listed[1])
   end
-  require("claude-ide.ui.choose").select(listed, {
+  choose.select(listed, {
     prompt = "Set",
     format_item = function(setting)
       return ("%s: %s"):format(setting.name, setting.value == nil and "unknown" or tostring(setting.value))

@@ -2,6 +2,14 @@
 -- The earlier ones are read from the session's file as it was when the chat began; later additions to the file are the chat's own
 -- messages.
 
+local lazy = require("claude-ide.lazy")
+local catalogue = lazy("claude-ide.sessions.catalogue")
+local log = lazy("claude-ide.log")
+local phrases = lazy("claude-ide.sessions.phrases")
+local retry = lazy("claude-ide.retry")
+local sessions = lazy("claude-ide.sessions")
+local source_file = lazy("claude-ide.transcript.source.file")
+
 ---@class claude-ide.chat.Source : claude-ide.transcript.Source, claude-ide.chat.source.Fields
 ---@field private before_len integer number of earlier rows
 ---@field private is_counted boolean `before_len` is known
@@ -122,7 +130,7 @@ function Source:open_file(done)
     end,
     failed = function(err)
       -- The chat works without it.
-      require("claude-ide.log").warn("the session's file cannot be read: %s", err)
+      log.warn("the session's file cannot be read: %s", err)
       if self.file == file then
         local was_opening = self.file_state == "opening"
         self.file, self.file_state = nil, nil
@@ -203,15 +211,15 @@ function Source:look_for_file(is_in_turn)
     return
   end
   local function look(answer)
-    require("claude-ide.sessions").find(self.id, function(path)
+    sessions.find(self.id, function(path)
       answer(self.listener and path)
     end)
   end
   self.looking = true
-  require("claude-ide.retry").until_found(look, self.is_others and 0 or PATIENCE_MS, function(path)
+  retry.until_found(look, self.is_others and 0 or PATIENCE_MS, function(path)
     self.looking = false
     if path and not self.file then
-      self.file = require("claude-ide.transcript.source.file").new(path, self.cwd)
+      self.file = source_file.new(path, self.cwd)
       self:open_file(function()
         self:look_at_agents()
       end)
@@ -323,7 +331,7 @@ function Source:describe(done)
     return done(self:first_words())
   end
   local function look(answer)
-    require("claude-ide.sessions.catalogue").find(self.id, function(item)
+    catalogue.find(self.id, function(item)
       local summary = item and item.summary.title and item.summary
       if not summary and self.file_state ~= "open" then
         return done()
@@ -331,8 +339,8 @@ function Source:describe(done)
       answer(summary or nil)
     end)
   end
-  require("claude-ide.retry").until_found(look, PATIENCE_MS, function(summary)
-    done(summary and { title = require("claude-ide.sessions.phrases").title(summary), cwd = summary.cwd })
+  retry.until_found(look, PATIENCE_MS, function(summary)
+    done(summary and { title = phrases.title(summary), cwd = summary.cwd })
   end)
 end
 
@@ -349,7 +357,7 @@ function Source:known_agents()
 end
 
 function Source:subagent(agent, cwd)
-  return require("claude-ide.transcript.source.file").new(agent.file, cwd)
+  return source_file.new(agent.file, cwd)
 end
 
 ---Handles a new session id, after `/clear`.

@@ -1,6 +1,11 @@
 -- A chat's own messages. They are kept and drawn by the library (`crates/agent/src/transcript`), like those of a session's file: the
 -- agent's events enter there when they are taken (transport.lua); here the editor adds its own and reads them.
 
+local lazy = require("claude-ide.lazy")
+local log = lazy("claude-ide.log")
+local native = lazy("claude-ide.native")
+local position = lazy("claude-ide.position")
+
 ---@class claude-ide.chat.Store
 ---@field private number? integer of the library's transcript; nil: still empty
 ---@field private owner? userdata ends the transcript when the store is collected
@@ -33,7 +38,6 @@ end
 ---@return integer
 function Store:id()
   if not self.number then
-    local native = require("claude-ide.native")
     local number = native.chat_transcript_new()
     self.number, self.owner = number, newproxy(true)
     getmetatable(self.owner).__gc = function()
@@ -50,10 +54,10 @@ function Store:ask(request)
   local ok, json = pcall(vim.json.encode, request)
   local answer, err
   if ok then
-    answer, err = require("claude-ide.native").chat_transcript(self:id(), clock.now(), json)
+    answer, err = native.chat_transcript(self:id(), clock.now(), json)
   end
   if not ok or err then
-    require("claude-ide.log").error("a chat's transcript does not answer: %s", err or json)
+    log.error("a chat's transcript does not answer: %s", err or json)
   end
   return answer
 end
@@ -97,7 +101,7 @@ end
 ---@param images? claude-ide.sessions.Block[]
 ---@param uuid? string of a prompt
 function Store:put(kind, text, images, uuid)
-  text = require("claude-ide.position").valid(text)
+  text = position.valid(text)
   self:change({ put = { kind = kind, text = text, images = images, uuid = uuid } })
 end
 

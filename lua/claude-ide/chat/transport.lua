@@ -1,4 +1,13 @@
 -- The library's chats: start, commands, events. One listener per chat, on the main loop.
+local lazy = require("claude-ide.lazy")
+local at_exit = lazy("claude-ide.at_exit")
+local clock = lazy("claude-ide.clock")
+local config = lazy("claude-ide.config")
+local log = lazy("claude-ide.log")
+local native = lazy("claude-ide.native")
+local slice = lazy("claude-ide.slice")
+local wake = lazy("claude-ide.wake")
+
 local M = {}
 
 ---An event; its fields depend on the type: see `crates/agent/src/event.rs`.
@@ -71,9 +80,9 @@ local function take(number)
   if not listener then
     return
   end
-  local is_over = require("claude-ide.slice").begin()
+  local is_over = slice.begin()
   repeat
-    event = require("claude-ide.native").agent_next(number, require("claude-ide.clock").now())
+    event = native.agent_next(number, clock.now())
     if event then
       listener.take_in(event)
     end
@@ -81,7 +90,7 @@ local function take(number)
   listener.taken_in()
   if event then
     going_on[number] = true
-    require("claude-ide.slice").later(function()
+    slice.later(function()
       take(number)
     end, PAUSE_MS)
   end
@@ -99,7 +108,7 @@ end
 ---@return integer? number the chat's id
 ---@return string? err
 function M.open(opts)
-  local log, program = require("claude-ide.log"), opts.program
+  local program = opts.program
   local options = {
     program = {
       argv = program.argv,
@@ -109,18 +118,18 @@ function M.open(opts)
     backend = opts.backend,
     speaker = opts.speaker,
     transcript = opts.transcript,
-    log = { path = log.path(), level = require("claude-ide.config").get().log.level },
+    log = { path = log.path(), level = config.get().log.level },
   }
   local ok, json = pcall(vim.json.encode, options)
   if not ok then
     return nil, tostring(json)
   end
-  local number, err = require("claude-ide.native").agent_open(json, require("claude-ide.wake").handle())
+  local number, err = native.agent_open(json, wake.handle())
   if number then
     listeners[number] = opts
-    require("claude-ide.at_exit")("chats", function()
+    at_exit("chats", function()
       listeners = {}
-      require("claude-ide.native").agents_stop()
+      native.agents_stop()
     end)
   end
   return number, err
@@ -136,13 +145,13 @@ function M.send(number, command)
   if not ok then
     return nil, tostring(json)
   end
-  return require("claude-ide.native").agent_command(number, json)
+  return native.agent_command(number, json)
 end
 
 ---Ends a chat. Its last events are still delivered.
 ---@param number integer
 function M.close(number)
-  require("claude-ide.native").agent_close(number)
+  native.agent_close(number)
 end
 
 ---Ends a chat without its last events.

@@ -1,4 +1,21 @@
 -- A chat's windows: the transcript, and the prompt below it. They are opened and closed together.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.transcript.buffer")
+local buffer_marks = lazy("claude-ide.ui.buffer_marks")
+local config = lazy("claude-ide.config")
+local file_window = lazy("claude-ide.ui.file_window")
+local interrupt = lazy("claude-ide.chat.interrupt")
+local interrupt_key = lazy("claude-ide.ui.interrupt_key")
+local open_views = lazy("claude-ide.transcript.open_views")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local safely = lazy("claude-ide.safely")
+local screen_share = lazy("claude-ide.ui.screen_share")
+local transcript = lazy("claude-ide.transcript")
+local transcript_winbar = lazy("claude-ide.transcript.winbar")
+local ui_winbar = lazy("claude-ide.ui.winbar")
+local window = lazy("claude-ide.window")
+local zen_mode = lazy("claude-ide.ui.zen_mode")
+
 local M = {}
 
 ---@class claude-ide.chat.Shown
@@ -20,7 +37,7 @@ local SMALL_PROMPT = 3
 
 ---@return integer buf for a window before its transcript exists
 local function blank()
-  return require("claude-ide.ui.own_buffer").create({ bo = { bufhidden = "wipe" } })
+  return own_buffer.create({ bo = { bufhidden = "wipe" } })
 end
 
 ---@class claude-ide.chat.Extent
@@ -31,7 +48,7 @@ end
 
 ---@return claude-ide.chat.Extent
 local function extent()
-  local options = require("claude-ide.config").get().terminal
+  local options = config.get().terminal
   local is_vertical = options.side == "left" or options.side == "right"
   local total = is_vertical and vim.o.columns or vim.o.lines
   local size = options.size < 1 and math.floor(total * options.size + 0.5) or math.floor(options.size)
@@ -44,19 +61,18 @@ end
 local function open_beside()
   local here = extent()
   local is_vertical, size = here.is_vertical, here.size
-  local share = require("claude-ide.ui.screen_share")
   local win ---@type integer
-  share.fairly(is_vertical, function()
+  screen_share.fairly(is_vertical, function()
     win = vim.api.nvim_open_win(blank(), false, {
       win = -1,
-      split = SPLIT[require("claude-ide.config").get().terminal.side],
+      split = SPLIT[config.get().terminal.side],
       width = is_vertical and size or nil,
       height = not is_vertical and size or nil,
     })
     vim.wo[win][0][is_vertical and "winfixwidth" or "winfixheight"] = true
   end)
   vim.wo[win][0][is_vertical and "winfixwidth" or "winfixheight"] = false
-  share.keep(win, is_vertical)
+  screen_share.keep(win, is_vertical)
   return win
 end
 
@@ -75,7 +91,7 @@ local function dress_prompt(win)
   wo.wrap, wo.linebreak, wo.number, wo.relativenumber = true, true, false, false
   wo.signcolumn, wo.foldcolumn, wo.foldenable, wo.list, wo.colorcolumn = "no", "0", false, false, ""
   wo.statuscolumn, wo.winfixheight, wo.conceallevel = "", true, 0
-  require("claude-ide.ui.winbar").hold(win, "%{%v:lua.require'claude-ide.chat.prompt_bar'.text()%}")
+  ui_winbar.hold(win, "%{%v:lua.require'claude-ide.chat.prompt_bar'.text()%}")
 end
 
 ---Moves a file that was opened in the prompt's window (`<C-o>`, `gf`, `:edit`) to a file window, if there is one: the prompt's is six lines
@@ -89,7 +105,7 @@ local function give_file_away(win, buf)
     return
   end
   vim.wo[win][0].winfixbuf = true -- excludes this window
-  local place = require("claude-ide.ui.file_window").choose(file, vim.api.nvim_win_get_tabpage(win))
+  local place = file_window.choose(file, vim.api.nvim_win_get_tabpage(win))
   vim.wo[win][0].winfixbuf = false
   if not place then
     return
@@ -117,7 +133,7 @@ local function keep_window(buf)
         return -- the window is being closed from another one
       end
       vim.schedule(function()
-        require("claude-ide.safely").wrap("give a file another window", give_file_away)(win, buf)
+        safely.wrap("give a file another window", give_file_away)(win, buf)
       end)
     end,
   })
@@ -128,7 +144,7 @@ end
 ---@param win integer one of the same width
 ---@return integer with the winbar
 local function wanted_height(buf, win)
-  local most, rows = require("claude-ide.config").get().chat.prompt_height, 1
+  local most, rows = config.get().chat.prompt_height, 1
   if vim.api.nvim_win_get_buf(win) == buf then
     rows = vim.api.nvim_win_text_height(win, {}).all
   else
@@ -182,7 +198,7 @@ end
 ---@param shown claude-ide.chat.Shown
 local function keep_height(shown)
   local function fit()
-    require("claude-ide.safely").wrap("fit the height of a prompt", fit_height)(shown)
+    safely.wrap("fit the height of a prompt", fit_height)(shown)
   end
   local group = vim.api.nvim_create_augroup(group_of(shown), { clear = true })
   vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP" }, {
@@ -239,15 +255,15 @@ function M.fill(shown)
   local win = shown.waiting
   shown.waiting = nil
   if win and vim.api.nvim_win_is_valid(win) then
-    shown.view = require("claude-ide.transcript").show_in(shown.chat.source, win)
-    require("claude-ide.chat.interrupt").map(shown.chat, shown.view.buf, { "n", "x" })
+    shown.view = transcript.show_in(shown.chat.source, win)
+    interrupt.map(shown.chat, shown.view.buf, { "n", "x" })
   end
 end
 
 ---Shows a chat in the current tab page, and focuses its prompt unless that would catch keys meant for another window.
 ---@param shown claude-ide.chat.Shown
 function M.show(shown)
-  local may_focus = require("claude-ide.ui.file_window").may_focus()
+  local may_focus = file_window.may_focus()
   M.fill(shown)
   local view = shown.view
   local win = window_of(view and view.buf)
@@ -261,7 +277,7 @@ function M.show(shown)
   end
   local prompt = window_of(shown.prompt) or open_prompt(shown, win)
   if may_focus then
-    require("claude-ide.ui.zen_mode").keep("prompt " .. shown.prompt, {
+    zen_mode.keep("prompt " .. shown.prompt, {
       is_there = function()
         return vim.api.nvim_get_current_buf() == shown.prompt
       end,
@@ -284,14 +300,14 @@ function M.hide(shown)
   shown.waiting = nil -- otherwise its transcript would still be created
   local wins = { window_of(shown.prompt) }
   wins[#wins + 1] = window_of(shown.view and shown.view.buf) or waiting
-  require("claude-ide.ui.screen_share").fairly(extent().is_vertical, function()
+  screen_share.fairly(extent().is_vertical, function()
     for _, win in ipairs(wins) do
-      if not pcall(require("claude-ide.window").close, win, false) then
-        require("claude-ide.window").vacate(win)
+      if not pcall(window.close, win, false) then
+        window.vacate(win)
       end
     end
   end)
-  if origin and vim.api.nvim_win_is_valid(origin) and require("claude-ide.ui.file_window").may_focus() then
+  if origin and vim.api.nvim_win_is_valid(origin) and file_window.may_focus() then
     vim.api.nvim_set_current_win(origin)
   end
 end
@@ -301,7 +317,7 @@ end
 function M.close(shown)
   M.hide(shown)
   if shown.view then
-    require("claude-ide.ui.interrupt_key").off(shown.view.buf)
+    interrupt_key.off(shown.view.buf)
   end
   pcall(vim.api.nvim_del_augroup_by_name, group_of(shown))
 end
@@ -317,12 +333,12 @@ end
 ---@return boolean
 function M.has_room(shown)
   local view, prompt = shown and shown.view, shown and shown.prompt
-  local here, open_views = extent(), require("claude-ide.transcript.open_views")
+  local here = extent()
   local rest, columns = here.rest, {} ---@type integer, table<integer, true>
   for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
     local buf = vim.api.nvim_win_get_buf(win)
     local row, column = unpack(vim.api.nvim_win_get_position(win)) ---@type integer, integer
-    local kind, of_buf = require("claude-ide.ui.buffer_marks").kind(buf), open_views.of_buffer(buf)
+    local kind, of_buf = buffer_marks.kind(buf), open_views.of_buffer(buf)
     local is_one = kind == "terminal" or kind == "prompt" or of_buf ~= nil and of_buf.source.is_chat
     is_one = is_one and vim.api.nvim_win_get_config(win).relative == "" -- floats take no room
     local begins = here.is_vertical and column or row
@@ -343,9 +359,9 @@ function M.refresh(shown)
   if not view then
     return
   elseif shown.is_idle and not was_idle and shown.chat.has_spoken then
-    require("claude-ide.transcript.buffer").learn_title(view) -- the CLI has written it now
+    buffer.learn_title(view) -- the CLI has written it now
   end
-  require("claude-ide.transcript.winbar").refresh(view)
+  transcript_winbar.refresh(view)
 end
 
 return M

@@ -1,5 +1,9 @@
 -- `:Claude add`: mentions files and folders, or lines of a file.
 
+local lazy = require("claude-ide.lazy")
+local mention = lazy("claude-ide.mention")
+local server = lazy("claude-ide.server")
+
 local M = {}
 
 local function line_number(word)
@@ -40,11 +44,10 @@ function M.run(words)
       return nil, ("`:Claude add`: there is no %s."):format(path)
     end
   end
-  local ok, err = require("claude-ide.server").start()
+  local ok, err = server.start()
   if not ok then
     return nil, err
   end
-  local mention = require("claude-ide.mention")
   if first then
     return mention.send_file(paths[1], first, last or first)
   end

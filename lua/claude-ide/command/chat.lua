@@ -1,4 +1,22 @@
 -- `:Claude chat`: selects or opens a chat, and passes on the text.
+local lazy = require("claude-ide.lazy")
+local actions = lazy("claude-ide.sessions.actions")
+local agents = lazy("claude-ide.chat.acp.agents")
+local background = lazy("claude-ide.sessions.background")
+local buffer_marks = lazy("claude-ide.ui.buffer_marks")
+local catalogue = lazy("claude-ide.sessions.catalogue")
+local chats = lazy("claude-ide.chat")
+local choose = lazy("claude-ide.ui.choose")
+local context_place = lazy("claude-ide.context.place")
+local environment = lazy("claude-ide.terminal.environment")
+local notice = lazy("claude-ide.ui.notice")
+local phrases = lazy("claude-ide.sessions.phrases")
+local prompts = lazy("claude-ide.command.prompts")
+local restored = lazy("claude-ide.chat.acp.restored")
+local retry = lazy("claude-ide.retry")
+local sessions = lazy("claude-ide.command.sessions")
+local terminals = lazy("claude-ide.terminal")
+
 local M = {}
 
 local FLAGS = { "--resume", "--continue", "--fork", "--new", "--agent" }
@@ -25,50 +43,50 @@ local PATIENCE_MS = 10000
 ---@param pid integer
 ---@param done fun()
 local function when_gone(pid, done)
-  require("claude-ide.retry").until_ended({ pid }, PATIENCE_MS, function(has_ended)
+  retry.until_ended({ pid }, PATIENCE_MS, function(has_ended)
     if has_ended then
       return done()
     end
-    require("claude-ide.ui.notice").error("The process that had the session does not end.")
+    notice.error("The process that had the session does not end.")
   end)
 end
 
 ---Resumes a session.
 local function go_on(item, fork, words)
   local summary = item.summary
-  local live = require("claude-ide.sessions.catalogue").running(summary.id)
+  local live = catalogue.running(summary.id)
   local function open(in_a_copy)
-    require("claude-ide.sessions.actions").with_folder(summary, function(cwd)
-      local ok, err = require("claude-ide.chat").open(vim.tbl_extend("force", said(words), {
+    actions.with_folder(summary, function(cwd)
+      local ok, err = chats.open(vim.tbl_extend("force", said(words), {
         resume = summary.id,
         fork = in_a_copy,
         file = summary.file,
         cwd = cwd,
-        title = require("claude-ide.sessions.phrases").title(summary),
+        title = phrases.title(summary),
       }))
       if not ok then
-        require("claude-ide.ui.notice").error(err or "The chat could not be started.")
+        notice.error(err or "The chat could not be started.")
       end
     end)
   end
-  if not live or fork or require("claude-ide.chat").of_session(summary.id) then
+  if not live or fork or chats.of_session(summary.id) then
     return open(fork)
-  elseif require("claude-ide.chat").is_leaving(live.pid) then
+  elseif chats.is_leaving(live.pid) then
     return when_gone(live.pid, function()
       open(false)
     end)
   end
-  local terminal = require("claude-ide.terminal").of_session(summary.id)
+  local terminal = terminals.of_session(summary.id)
   -- Two processes that write to one session would fork it.
   local copy = "Continue in a copy"
   local here = (terminal or live.job) and "End it there and continue it here" or "Continue it here too"
-  require("claude-ide.ui.choose").select({ copy, here }, {
+  choose.select({ copy, here }, {
     prompt = terminal and "This session runs in the terminal"
       or live.job and "This session runs in the background"
       or ("This session runs in another terminal (pid %d)"):format(live.pid),
   }, function(choice)
     if choice == here and live.job then
-      require("claude-ide.sessions.background").stop(live, function()
+      background.stop(live, function()
         open(false)
       end)
     elseif choice == here and terminal then
@@ -88,7 +106,6 @@ local function release(words, done)
   if not package.loaded["claude-ide.chat"] then
     return done()
   end
-  local chats = require("claude-ide.chat")
   for at, word in ipairs(words) do
     local id = word:match("^%-%-resume=(.+)$") or (word == "--resume" or word == "-r") and words[at + 1]
     for _, chat in ipairs(chats.list()) do
@@ -117,7 +134,7 @@ local function found(item, err, fork, words)
   if item then
     go_on(item, fork, words)
   else
-    require("claude-ide.ui.notice").error(err or "This project has no sessions yet.")
+    notice.error(err or "This project has no sessions yet.")
   end
 end
 
@@ -127,7 +144,6 @@ end
 ---@return boolean? ok
 ---@return string? err
 local function with_agent(rest, after, words)
-  local agents = require("claude-ide.chat.acp.agents")
   if not rest[1] then
     return nil, ("`:Claude chat --agent` needs a name: %s."):format(table.concat(agents.names(), ", "))
   end
@@ -142,23 +158,22 @@ local function with_agent(rest, after, words)
   end
   words.text = text
   local opts = { agent = agent, resume = session, list = list, title = agent.name }
-  if session and #session <= require("claude-ide.ui.buffer_marks").SHOWN_ID then
-    opts = require("claude-ide.chat.acp.restored").opened(agent, session)
+  if session and #session <= buffer_marks.SHOWN_ID then
+    opts = restored.opened(agent, session)
   end
-  return require("claude-ide.chat").open(vim.tbl_extend("force", said(words), opts))
+  return chats.open(vim.tbl_extend("force", said(words), opts))
 end
 
 ---@param at claude-ide.command.Context
 ---@return boolean? ok
 ---@return string? err
 local function by_flag(flag, rest, at, words)
-  local catalogue = require("claude-ide.sessions.catalogue")
   local after = vim.trim(at.rest:sub(#flag + 1))
   if flag == "--agent" then
     return with_agent(rest, after, words)
   elseif flag == "--new" then
     words.text = after
-    return require("claude-ide.chat").open(said(words))
+    return chats.open(said(words))
   elseif flag == "--continue" then
     catalogue.load({}, function(items, err)
       words.text = after
@@ -180,8 +195,8 @@ end
 ---The folder of the current chat, or of a new one.
 ---@param at claude-ide.command.Context
 local function folder_of(at)
-  local chat = at.rest == "" and require("claude-ide.chat").current() or nil
-  return chat and chat.cwd or require("claude-ide.terminal.environment").folder()
+  local chat = at.rest == "" and chats.current() or nil
+  return chat and chat.cwd or environment.folder()
 end
 
 ---@param words string[]
@@ -189,9 +204,8 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.run(words, at)
-  local chats = require("claude-ide.chat")
-  local place = require("claude-ide.context.place").here(folder_of(at))
-  local lines, withheld = require("claude-ide.command.prompts").reference(at, place.cwd)
+  local place = context_place.here(folder_of(at))
+  local lines, withheld = prompts.reference(at, place.cwd)
   if withheld then
     return nil, withheld
   end
@@ -227,11 +241,9 @@ function M.complete(word, before)
   if #before == 0 then
     return vim.list_extend({ "close", "restart" }, vim.startswith(word, "-") and FLAGS or {})
   elseif before[1] == "--agent" then
-    return #before == 1 and require("claude-ide.chat.acp.agents").names()
-      or #before == 2 and { "--resume" }
-      or {}
+    return #before == 1 and agents.names() or #before == 2 and { "--resume" } or {}
   elseif before[1] == "--resume" or before[1] == "--fork" then
-    return require("claude-ide.command.sessions").complete_id(word, vim.list_slice(before, 2))
+    return sessions.complete_id(word, vim.list_slice(before, 2))
   end
   return {}
 end

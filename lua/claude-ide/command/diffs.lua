@@ -1,5 +1,12 @@
 -- `:Claude diffs`, `accept` and `reject`: chooses among waiting proposals, steps through them, lists or decides them.
 
+local lazy = require("claude-ide.lazy")
+local counted = lazy("claude-ide.counted")
+local names = lazy("claude-ide.sessions.names")
+local notice = lazy("claude-ide.ui.notice")
+local proposal = lazy("claude-ide.proposal")
+local ui_choose = lazy("claude-ide.ui.choose")
+
 local M = {}
 
 ---Added and removed lines.
@@ -15,7 +22,7 @@ local function names_of(diffs)
   for _, diff in ipairs(diffs) do
     clients[#clients + 1] = diff.client
   end
-  return require("claude-ide.sessions.names").of_clients(clients)
+  return names.of_clients(clients)
 end
 
 ---Unique labels in columns.
@@ -26,7 +33,7 @@ local function labels_of(diffs)
   for i, diff in ipairs(diffs) do
     local name = vim.fn.fnamemodify(diff.path, ":~:.")
     if diff.files then
-      name = ("%s (%s)"):format(diff.tab_name, require("claude-ide.counted")(#diff.files, "file"))
+      name = ("%s (%s)"):format(diff.tab_name, counted(#diff.files, "file"))
     end
     files[i] = vim.fn.strtrans(name)
     width = math.max(width, vim.fn.strdisplaywidth(files[i]))
@@ -43,25 +50,25 @@ end
 
 ---Goes to a listed diff, which may have been decided since.
 local function go_to(id, path)
-  local ok, err = require("claude-ide.proposal").focus(id, path)
+  local ok, err = proposal.focus(id, path)
   if not ok then
-    require("claude-ide.ui.notice").warn(err or "The diff has closed.")
+    notice.warn(err or "The diff has closed.")
   end
 end
 
 ---@return boolean? ok
 ---@return string? err
 local function choose()
-  local diffs = require("claude-ide.proposal").list()
+  local diffs = proposal.list()
   if #diffs == 0 then
-    require("claude-ide.ui.notice").info("No open diffs.")
+    notice.info("No open diffs.")
     return true
   end
   local labels = labels_of(diffs)
   local function format_item(diff)
     return labels[diff]
   end
-  require("claude-ide.ui.choose").select(
+  ui_choose.select(
     diffs,
     { prompt = "Proposals that wait for you", format_item = format_item },
     function(diff)
@@ -93,7 +100,7 @@ end
 ---@return boolean? ok
 ---@return string? err
 local function quickfix()
-  local diffs, items, places, is_in_diff = require("claude-ide.proposal").list(), {}, {}, false
+  local diffs, items, places, is_in_diff = proposal.list(), {}, {}, false
   local sessions = names_of(diffs)
   for _, diff in ipairs(diffs) do
     is_in_diff = is_in_diff or diff.current
@@ -124,12 +131,10 @@ end
 ---@return boolean? ok
 ---@return string? err
 local function decide_all(outcome)
-  local diff = require("claude-ide.proposal")
-  if diff.count() == 0 then
+  if proposal.count() == 0 then
     return nil, "No open diffs."
   end
-  local count, unseen = diff.decide_all(outcome)
-  local counted = require("claude-ide.counted")
+  local count, unseen = proposal.decide_all(outcome)
   local said = {} ---@type string[]
   if unseen > 0 then
     said[1] = ("Look at %s first, then accept or reject."):format(counted(unseen, "other proposal"))
@@ -137,7 +142,7 @@ local function decide_all(outcome)
   if count > 0 or unseen == 0 then
     said[#said + 1] = ("%s %s."):format(counted(count, "proposal"), outcome)
   end
-  require("claude-ide.ui.notice").info(table.concat(said, " "))
+  notice.info(table.concat(said, " "))
   return true
 end
 
@@ -151,7 +156,7 @@ function M.accept(words)
     return nil,
       ("`:Claude accept %s`: unexpected argument (use `all` or none)."):format(table.concat(words, " "))
   end
-  return require("claude-ide.proposal").accept()
+  return proposal.accept()
 end
 
 ---@param _ string[]
@@ -162,7 +167,7 @@ function M.reject(_, at)
   if at.rest == "all" then
     return decide_all("rejected")
   end
-  return require("claude-ide.proposal").reject(nil, at.rest)
+  return proposal.reject(nil, at.rest)
 end
 
 ---@param words string[]
@@ -174,7 +179,7 @@ function M.run(words)
   elseif words[1] == "quickfix" then
     return quickfix()
   end
-  return require("claude-ide.proposal").step(words[1] == "next" and 1 or -1)
+  return proposal.step(words[1] == "next" and 1 or -1)
 end
 
 return M

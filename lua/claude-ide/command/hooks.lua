@@ -1,11 +1,15 @@
 -- `:Claude hooks`: lets a CLI in another terminal ask in this Neovim, too.
+local lazy = require("claude-ide.lazy")
+local hooks = lazy("claude-ide.terminal.hooks")
+local notice = lazy("claude-ide.ui.notice")
+local text_float = lazy("claude-ide.ui.text_float")
+
 local M = {}
 
 ---@param words string[]
 ---@return boolean? ok
 ---@return string? err
 function M.run(words)
-  local hooks = require("claude-ide.terminal.hooks")
   if words[1] then
     local path, err = hooks.keep(words[1] == "write")
     if not path then
@@ -14,7 +18,7 @@ function M.run(words)
     local said = words[1] == "write"
         and "Hooks written to %s. A `claude` started in this project now asks here, too."
       or "Hooks removed from %s."
-    require("claude-ide.ui.notice").info(said:format(vim.fn.fnamemodify(path, ":~:.")))
+    notice.info(said:format(vim.fn.fnamemodify(path, ":~:.")))
     return true
   end
   local json, err = hooks.settings()
@@ -25,7 +29,7 @@ function M.run(words)
     "`:Claude hooks write` puts this into `.claude/settings.local.json`. For one run:\n"
     .. "`claude --ide --settings '…'`\n\n```json\n%s```"
   ):format(json)
-  require("claude-ide.ui.text_float").show(text, "Hooks for a claude in another terminal")
+  text_float.show(text, "Hooks for a claude in another terminal")
   return true
 end
 

@@ -1,6 +1,14 @@
 -- `:Claude`, `:ClaudeConnect` and `:ClaudeSend`: parses arguments and runs subcommands, which command/registry.lua lists. Errors are
 -- one-line notices, with a trace in the log.
 
+local lazy = require("claude-ide.lazy")
+local distance = lazy("claude-ide.config.distance")
+local log = lazy("claude-ide.log")
+local notice = lazy("claude-ide.ui.notice")
+local server = lazy("claude-ide.command.server")
+local terminal = lazy("claude-ide.terminal")
+local update = lazy("claude-ide.update")
+
 require("claude-ide.app")
 
 local M = {}
@@ -22,25 +30,24 @@ local NO_ROOM = "The screen has no room for another window."
 
 ---@param run fun(): any, string?
 local function guarded(run)
-  local update = require("claude-ide.update")
   update.keep()
   vim.defer_fn(update.look, 1) -- takes a millisecond that the command need not wait for
   local ok, result, err = xpcall(run, function(message)
     if tostring(message):find("E36:", 1, true) then
       return NO_ROOM
     end
-    require("claude-ide.log").error("a command failed: %s", debug.traceback(tostring(message), 2))
+    log.error("a command failed: %s", debug.traceback(tostring(message), 2))
     local first = tostring(message):gsub("\n.*", "")
     return (first:gsub("^.-:%d+: ", "", 1))
   end)
   if not ok and update.is_outdated() then
     update.tell()
   elseif result == NO_ROOM then
-    require("claude-ide.ui.notice").error(NO_ROOM)
+    notice.error(NO_ROOM)
   elseif not ok then
-    require("claude-ide.ui.notice").error(("%s (`:Claude log` has more)"):format(result))
+    notice.error(("%s (`:Claude log` has more)"):format(result))
   elseif result == nil and err then
-    require("claude-ide.ui.notice").error(err)
+    notice.error(err)
   end
 end
 
@@ -60,7 +67,7 @@ local function names()
 end
 
 local function unknown(word)
-  local nearest = require("claude-ide.config.distance").nearest(word, names())
+  local nearest = distance.nearest(word, names())
   local hint = nearest and ("Did you mean `:Claude %s`?"):format(nearest) or "See `:help :Claude`."
   return ("`:Claude %s`: no such subcommand. %s"):format(word, hint)
 end
@@ -108,11 +115,11 @@ function M.run(args)
     local words = split(args.args)
     local word = words[1]
     if not word then
-      return require("claude-ide.terminal").toggle()
+      return terminal.toggle()
     elseif word == "--" then
-      return require("claude-ide.terminal").toggle(vim.list_slice(words, 2))
+      return terminal.toggle(vim.list_slice(words, 2))
     elseif vim.startswith(word, "-") then
-      return require("claude-ide.terminal").toggle(words)
+      return terminal.toggle(words)
     end
     local sub = find(word)
     if not sub then
@@ -133,7 +140,7 @@ end
 ---`:ClaudeConnect`
 function M.connect()
   guarded(function()
-    return require("claude-ide.command.server").connect()
+    return server.connect()
   end)
 end
 
@@ -141,7 +148,7 @@ end
 ---@param args vim.api.keyset.create_user_command.command_args
 function M.send(args)
   guarded(function()
-    return require("claude-ide.command.server").send({}, context(args))
+    return server.send({}, context(args))
   end)
 end
 

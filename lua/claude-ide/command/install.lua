@@ -1,4 +1,11 @@
 -- `:Claude install`: runs build.lua in a child Neovim, so that this one stays usable, with its modules.
+local lazy = require("claude-ide.lazy")
+local autostart = lazy("claude-ide.autostart")
+local log = lazy("claude-ide.log")
+local native = lazy("claude-ide.native")
+local notice = lazy("claude-ide.ui.notice")
+local root = lazy("claude-ide.root")
+
 local M = {}
 
 ---Settings of the user that build.lua reads.
@@ -16,20 +23,19 @@ local function command()
       vim.list_extend(list, { "--cmd", setting })
     end
   end
-  return vim.list_extend(list, { "-l", require("claude-ide.root").dir() .. "/build.lua" })
+  return vim.list_extend(list, { "-l", root.dir() .. "/build.lua" })
 end
 
 ---What the user can do next.
 ---@param installed string "The library is downloaded"
 local function tell_next(installed)
-  local notice, native = require("claude-ide.ui.notice"), require("claude-ide.native")
   local problem = native.problem()
   if native.is_loaded() and installed:find("already", 1, true) then
     notice.info(installed .. ", and in use.")
   elseif native.is_loaded() or (problem and problem.restart) then
     notice.info(installed .. ". Restart Neovim to use it.")
   elseif native.load() then
-    require("claude-ide.autostart").run()
+    autostart.run()
     notice.info(installed .. ". `:Claude` opens Claude Code.")
   else
     notice.warn(("%s and cannot be loaded: `:checkhealth claude-ide` says why."):format(installed))
@@ -42,7 +48,7 @@ function M.run()
   if running then
     return nil, "The library is being installed."
   end
-  local show = require("claude-ide.ui.notice").progress("claude-ide.install")
+  local show = notice.progress("claude-ide.install")
   local said = ""
   local function take(_, chunk)
     said = said .. (chunk or "") -- which may be a single byte
@@ -64,8 +70,8 @@ function M.run()
       if result.code == 0 then
         return tell_next((last:gsub("^claude%-ide%.nvim: ", ""):gsub("^%l", string.upper)))
       end
-      require("claude-ide.log").error("the library was not installed: %s", said)
-      require("claude-ide.ui.notice").error({
+      log.error("the library was not installed: %s", said)
+      notice.error({
         ("The library is not installed: %s (`:Claude log` has all)"):format(last),
         "The library is not installed: `:Claude log` says why.",
       })

@@ -1,8 +1,13 @@
 -- `:Claude kernel`: controls the kernels that Claude's code runs in.
+local lazy = require("claude-ide.lazy")
+local log = lazy("claude-ide.notebook.log")
+local notebook = lazy("claude-ide.notebook")
+local notice = lazy("claude-ide.ui.notice")
+
 local M = {}
 
 local function say(text)
-  require("claude-ide.ui.notice").info(text)
+  notice.info(text)
 end
 
 local function describe(kernel)
@@ -26,7 +31,7 @@ local function start(kernel)
   end
   kernel:start(function(err)
     if err then
-      require("claude-ide.ui.notice").warn(err)
+      notice.warn(err)
     else
       say(("The kernel of %s is ready (%s)."):format(kernel.name, kernel.about))
     end
@@ -39,7 +44,7 @@ end
 ---@return boolean? ok
 ---@return string? err
 local function status()
-  local list = require("claude-ide.notebook").list()
+  local list = notebook.list()
   if #list == 0 then
     say("No kernel was started yet.")
   else
@@ -56,9 +61,9 @@ function M.run(words)
   if not action then
     return status()
   elseif action == "log" then
-    return require("claude-ide.notebook.log").open()
+    return log.open()
   end
-  local kernel, err = require("claude-ide.notebook").meant(action == "start")
+  local kernel, err = notebook.meant(action == "start")
   if not kernel then
     return nil, err
   elseif action == "start" then

@@ -1,4 +1,8 @@
 -- `:Claude mcp`: shows how other agents connect to the editor's tools.
+local lazy = require("claude-ide.lazy")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local server = lazy("claude-ide.server")
+
 local M = {}
 
 ---@param access { url: string, token: string }
@@ -41,16 +45,16 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.show()
-  local info, err = require("claude-ide.server").start()
+  local info, err = server.start()
   if not info then
     return nil, err
   end
-  local access = require("claude-ide.server").agent_access()
+  local access = server.agent_access()
   if not access then
     return nil, "The tools are switched off, see `tools.enabled`."
   end
   local lines = lines_of(access)
-  local buf = require("claude-ide.ui.own_buffer").create({
+  local buf = own_buffer.create({
     kind = "mcp",
     name = { "Claude", "MCP" },
     lines = lines,

@@ -1,5 +1,11 @@
 -- The operators `<Plug>(claude-edit-operator)` and `<Plug>(claude-send-operator)`: a motion selects the lines. `.` repeats with the
 -- lines of its own motion and the same instruction.
+local lazy = require("claude-ide.lazy")
+local mention = lazy("claude-ide.mention")
+local notice = lazy("claude-ide.ui.notice")
+local prompts = lazy("claude-ide.command.prompts")
+local server = lazy("claude-ide.server")
+
 local M = {}
 
 ---Last instruction, for `.`.
@@ -18,7 +24,7 @@ end
 
 local function notify(ok, err)
   if not ok and err then
-    require("claude-ide.ui.notice").error(err)
+    notice.error(err)
   end
 end
 
@@ -34,7 +40,7 @@ function M.operate_edit()
   local first, last = moved_over()
   local again = not is_called and last_words or ""
   is_called = false
-  notify(require("claude-ide.command.prompts").edit_lines(again, first, last, function(what)
+  notify(prompts.edit_lines(again, first, last, function(what)
     last_words = what
   end))
 end
@@ -44,11 +50,11 @@ function M.operate_send()
   require("claude-ide.app")
   is_called = false
   local first, last = moved_over()
-  local ok, err = require("claude-ide.server").start()
+  local ok, err = server.start()
   if not ok then
     return notify(nil, err)
   end
-  notify(require("claude-ide.mention").send_range(first, last))
+  notify(mention.send_range(first, last))
 end
 
 return M

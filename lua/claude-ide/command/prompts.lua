@@ -1,5 +1,16 @@
 -- `:Claude ask`, `prompt` and `edit`. They apply to the range or, called by `<Cmd>` in Visual mode, the selected
 -- lines.
+local lazy = require("claude-ide.lazy")
+local ask = lazy("claude-ide.inline.ask")
+local context = lazy("claude-ide.context")
+local context_lines = lazy("claude-ide.context.lines")
+local context_place = lazy("claude-ide.context.place")
+local edit = lazy("claude-ide.inline.edit")
+local environment = lazy("claude-ide.terminal.environment")
+local kept_words = lazy("claude-ide.ui.kept_words")
+local path = lazy("claude-ide.path")
+local terminal_prompt = lazy("claude-ide.inline.terminal_prompt")
+
 local M = {}
 
 ---@param at claude-ide.command.Context
@@ -28,14 +39,14 @@ function M.reference(at, cwd)
   end
   local buf = vim.api.nvim_get_current_buf()
   local name = vim.api.nvim_buf_get_name(buf)
-  if vim.bo[buf].buftype ~= "" or name ~= "" and not require("claude-ide.path").is_plain(name) then
+  if vim.bo[buf].buftype ~= "" or name ~= "" and not path.is_plain(name) then
     return nil, "This buffer has no file, so its lines cannot be sent."
   end
-  local withheld = require("claude-ide.context.place").withheld(buf)
+  local withheld = context_place.withheld(buf)
   if withheld then
     return nil, withheld .. "."
   end
-  return require("claude-ide.context.lines").reference(buf, first, last, cwd)
+  return context_lines.reference(buf, first, last, cwd)
 end
 
 ---Runs `run` with typed text, or asks for a text. A text that cannot be used is saved to a register.
@@ -54,7 +65,7 @@ local function with_words(typed, prompt, run)
     end
     if not ok then
       local why = (err or "Claude did not start"):gsub("%.$", "")
-      require("claude-ide.ui.kept_words").give_back(text, why)
+      kept_words.give_back(text, why)
     end
   end)
   return true
@@ -65,7 +76,7 @@ end
 ---@return boolean? ok
 ---@return string? err
 local function say_about_lines(at, prompt, say)
-  local place = require("claude-ide.context.place").here(require("claude-ide.terminal.environment").folder())
+  local place = context_place.here(environment.folder())
   local lines, withheld = M.reference(at, place.cwd)
   if withheld then
     return nil, withheld
@@ -80,7 +91,7 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.ask(_, at)
-  return say_about_lines(at, "Ask Claude: ", require("claude-ide.inline.ask").ask)
+  return say_about_lines(at, "Ask Claude: ", ask.ask)
 end
 
 ---@param _ string[]
@@ -88,12 +99,11 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.prompt(_, at)
-  local terminal = require("claude-ide.inline.terminal_prompt")
-  local why = terminal.problem()
+  local why = terminal_prompt.problem()
   if why then
     return nil, why
   end
-  return say_about_lines(at, "Put at Claude's prompt: ", terminal.put)
+  return say_about_lines(at, "Put at Claude's prompt: ", terminal_prompt.put)
 end
 
 ---@param typed string instruction
@@ -104,7 +114,7 @@ function M.edit_lines(typed, first, last, done)
     if done then
       done(what)
     end
-    return require("claude-ide.inline.edit").start(buf, first, last, what)
+    return edit.start(buf, first, last, what)
   end)
 end
 
@@ -114,7 +124,7 @@ end
 ---@return string? err
 function M.edit(_, at)
   if at.rest == "cancel" and not at.range then
-    return require("claude-ide.inline.edit").cancel()
+    return edit.cancel()
   end
   local first, last = lines_of(at)
   return M.edit_lines(at.rest, first or 1, last or vim.api.nvim_buf_line_count(0))
@@ -124,8 +134,8 @@ end
 ---@param word string
 ---@return string[]
 function M.complete(word)
-  local cwd = require("claude-ide.terminal.environment").folder()
-  local items, from = require("claude-ide.context").complete(word, cwd)
+  local cwd = environment.folder()
+  local items, from = context.complete(word, cwd)
   local lead = from and word:sub(1, from - 1) or ""
   return vim.tbl_map(function(item)
     return lead .. item.word

@@ -1,5 +1,19 @@
 -- The subcommands of `:Claude`, in the order of the help.
 
+local lazy = require("claude-ide.lazy")
+local asks = lazy("claude-ide.sessions.asks")
+local board = lazy("claude-ide.board")
+local conflict = lazy("claude-ide.watch.conflict")
+local log = lazy("claude-ide.log")
+local notice = lazy("claude-ide.ui.notice")
+local picker = lazy("claude-ide.sessions.picker")
+local review = lazy("claude-ide.review")
+local selection = lazy("claude-ide.selection")
+local status = lazy("claude-ide.command.status")
+local statusline = lazy("claude-ide.statusline")
+local terminal = lazy("claude-ide.terminal")
+local worktree = lazy("claude-ide.worktree")
+
 ---@class claude-ide.command.Sub
 ---@field name string
 ---@field args? string arguments, for the help
@@ -61,7 +75,7 @@ return {
       .. "It also has the project's sessions in the background, and those that ended with its last Neovim. See "
       .. "|claude-ide-background|.",
     run = function()
-      require("claude-ide.sessions.picker").open_terminals()
+      picker.open_terminals()
       return true
     end,
   },
@@ -75,27 +89,27 @@ return {
       if not words[1] then
         return nil, "`:Claude worktree` needs a branch."
       elseif words[1] == "done" and not words[2] then
-        return require("claude-ide.worktree").done()
+        return worktree.done()
       end
       -- As typed: a prompt keeps its blanks and quotes.
-      return require("claude-ide.worktree").open(words[1], vim.trim(at.rest:match("^%s*%S+(.*)$") or ""))
+      return worktree.open(words[1], vim.trim(at.rest:match("^%s*%S+(.*)$") or ""))
     end,
     complete = function(_, before)
-      return before[1] and {} or require("claude-ide.worktree").names()
+      return before[1] and {} or worktree.names()
     end,
   },
   {
     name = "focus",
     doc = "Focus the terminal; in the terminal: return to the previous window.",
     run = function()
-      require("claude-ide.terminal").focus()
+      terminal.focus()
     end,
   },
   {
     name = "hide",
     doc = "Hide the terminal. The CLI keeps running.",
     run = function()
-      require("claude-ide.terminal").hide()
+      terminal.hide()
     end,
   },
   {
@@ -162,7 +176,7 @@ return {
     name = "status",
     doc = "Show the state in one line. |:checkhealth| claude-ide shows more.",
     run = function()
-      require("claude-ide.command.status").show()
+      status.show()
       return true
     end,
   },
@@ -202,7 +216,6 @@ return {
     doc = "Go to an open request: a permission, question, plan, form or diff. If there are several, choose one. "
       .. "See |claude-ide-decide|.",
     run = function()
-      local asks = require("claude-ide.sessions.asks")
       return asks.answer(asks.list())
     end,
   },
@@ -230,7 +243,7 @@ return {
       .. "|claude-ide-review|.",
     choices = { "turn", "session", "all" },
     run = function(words)
-      return require("claude-ide.review").open(words[1] --[[@as claude-ide.review.Scope?]])
+      return review.open(words[1] --[[@as claude-ide.review.Scope?]])
     end,
   },
   {
@@ -238,7 +251,7 @@ return {
     doc = "Undo the file changes of Claude's last turn, after a preview and a confirmation. Your own changes stay. Repeat "
       .. "it to undo the turn before.",
     run = function()
-      return require("claude-ide.review").undo_turn()
+      return review.undo_turn()
     end,
   },
   {
@@ -249,7 +262,7 @@ return {
       .. "a change from disk, `:w` finishes. Without an argument: choose.",
     choices = { "merge", "mine", "theirs", "compare" },
     run = function(words)
-      return require("claude-ide.watch.conflict").resolve(words[1] --[[@as claude-ide.watch.Choice?]])
+      return conflict.resolve(words[1] --[[@as claude-ide.watch.Choice?]])
     end,
   },
   {
@@ -270,7 +283,7 @@ return {
       .. "|claude-ide-board|.",
     choices = { "all" },
     run = function(words)
-      require("claude-ide.board").open(words[1] == "all" or nil)
+      board.open(words[1] == "all" or nil)
       return true
     end,
   },
@@ -306,15 +319,14 @@ return {
     doc = "Turn sending the current file and selection to Claude on or off. Without an argument: show the setting.",
     choices = { "on", "off", "toggle" },
     run = function(words)
-      local selection = require("claude-ide.selection")
       local actions = { on = selection.enable, off = selection.disable, toggle = selection.toggle }
       if words[1] then
         actions[words[1]]()
-        require("claude-ide.statusline").refresh()
+        statusline.refresh()
       end
       local state = selection.is_enabled() and "Selection on: Claude sees your file and selection."
         or "Selection off: Claude does not see your file and selection."
-      require("claude-ide.ui.notice").info(state)
+      notice.info(state)
     end,
   },
   {
@@ -347,7 +359,7 @@ return {
     name = "log",
     doc = "Open the log file.",
     run = function()
-      local path = require("claude-ide.log").path()
+      local path = log.path()
       if not vim.uv.fs_stat(path) then
         return nil, "There is no log yet: " .. path
       end

@@ -1,8 +1,15 @@
 -- Subcommands for the server and its connections. `:ClaudeConnect` and `:ClaudeSend` are commands of their own.
+local lazy = require("claude-ide.lazy")
+local mention = lazy("claude-ide.mention")
+local notice = lazy("claude-ide.ui.notice")
+local server = lazy("claude-ide.server")
+local sessions_names = lazy("claude-ide.sessions.names")
+local status = lazy("claude-ide.command.status")
+
 local M = {}
 
 local function say(text)
-  require("claude-ide.ui.notice").info(text)
+  notice.info(text)
 end
 
 ---@param info? claude-ide.server.Info
@@ -13,20 +20,20 @@ local function say_where(info, err)
   if not info then
     return nil, err
   end
-  say(require("claude-ide.command.status").connection(info))
+  say(status.connection(info))
   return true
 end
 
 ---@return boolean? ok
 ---@return string? err
 function M.connect()
-  return say_where(require("claude-ide.server").start())
+  return say_where(server.start())
 end
 
 ---@return boolean? ok
 ---@return string? err
 function M.restart()
-  return say_where(require("claude-ide.server").restart())
+  return say_where(server.restart())
 end
 
 ---@param _ string[]
@@ -34,11 +41,10 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.send(_, at)
-  local ok, err = require("claude-ide.server").start()
+  local ok, err = server.start()
   if not ok then
     return nil, err
   end
-  local mention = require("claude-ide.mention")
   if at.range then
     return mention.send_range(at.first, at.last)
   end
@@ -49,8 +55,8 @@ end
 local function names()
   local ids = vim.tbl_map(function(client)
     return client.id
-  end, require("claude-ide.server").clients())
-  return require("claude-ide.sessions.names").of_clients(ids)
+  end, server.clients())
+  return sessions_names.of_clients(ids)
 end
 
 ---Disconnects all CLIs and stops the server, or disconnects one CLI.
@@ -58,7 +64,7 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.disconnect(words)
-  local server, name = require("claude-ide.server"), table.concat(words, " ")
+  local name = table.concat(words, " ")
   if name == "" and not server.is_running() then
     return nil, "The server is not running."
   elseif name == "" then

@@ -1,5 +1,14 @@
 -- `:Claude sessions` and `:Claude grep`: parses their arguments.
 
+local lazy = require("claude-ide.lazy")
+local actions = lazy("claude-ide.sessions.actions")
+local catalogue = lazy("claude-ide.sessions.catalogue")
+local grep = lazy("claude-ide.sessions.grep")
+local open_views = lazy("claude-ide.transcript.open_views")
+local phrases = lazy("claude-ide.sessions.phrases")
+local picker = lazy("claude-ide.sessions.picker")
+local transcript = lazy("claude-ide.transcript")
+
 local M = {}
 
 ---Timeout of completion while the list of sessions loads.
@@ -8,8 +17,7 @@ local COMPLETION_MS = 300
 ---The transcript in the current buffer.
 ---@return claude-ide.transcript.View?
 local function current_view()
-  return vim.bo.filetype == "claude-transcript"
-      and require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf())
+  return vim.bo.filetype == "claude-transcript" and open_views.of_buffer(vim.api.nvim_get_current_buf())
     or nil
 end
 
@@ -18,23 +26,22 @@ end
 local function rename(title)
   local view = current_view()
   if view then
-    require("claude-ide.sessions.actions").run_by_id("rename", view.session, title)
+    actions.run_by_id("rename", view.session, title)
   else
-    require("claude-ide.sessions.picker").open({ action = "rename", text = title })
+    picker.open({ action = "rename", text = title })
   end
 end
 
 ---Runs an action on a session: the current transcript's, the one named, or a chosen one.
 ---@param action claude-ide.sessions.ActionName
 local function act(action, words)
-  local actions = require("claude-ide.sessions.actions")
   local view = current_view()
   if #words == 0 and view then
     actions.run_by_id(action, view.source.id)
   elseif #words == 0 then
-    require("claude-ide.sessions.picker").open({ action = action })
+    picker.open({ action = action })
   else
-    require("claude-ide.sessions.picker").run_by_name(action, words)
+    picker.run_by_name(action, words)
   end
 end
 
@@ -48,12 +55,12 @@ function M.run(words, at)
     -- As typed: a title keeps its blanks and quotes.
     local title = vim.trim(at.rest:gsub("^%s*rename%s*", "", 1))
     rename(title ~= "" and title or nil)
-  elseif vim.tbl_contains(require("claude-ide.sessions.actions").NAMES, words[1]) then
+  elseif vim.tbl_contains(actions.NAMES, words[1]) then
     act(words[1] --[[@as claude-ide.sessions.ActionName]], rest)
   elseif words[1] == "all" then
-    require("claude-ide.sessions.picker").open({ all = true, words = rest })
+    picker.open({ all = true, words = rest })
   else
-    require("claude-ide.sessions.picker").open({ words = words })
+    picker.open({ words = words })
   end
   return true
 end
@@ -63,9 +70,9 @@ end
 ---@param field "id"|"title"
 local function known(options, field)
   local names ---@type string[]?
-  local cancel = require("claude-ide.sessions.catalogue").load(options, function(items)
+  local cancel = catalogue.load(options, function(items)
     names = vim.tbl_map(function(item)
-      return field == "id" and item.summary.id or require("claude-ide.sessions.phrases").title(item.summary)
+      return field == "id" and item.summary.id or phrases.title(item.summary)
     end, items or {})
   end)
   vim.wait(COMPLETION_MS, function()
@@ -81,7 +88,7 @@ end
 ---@param before string[]
 ---@return string[]
 function M.complete(word, before)
-  local names = require("claude-ide.sessions.actions").NAMES
+  local names = actions.NAMES
   if #before == 0 then
     return vim.list_extend(vim.list_extend({ "all" }, names), word ~= "" and known({}, "title") or {})
   elseif #before > 1 or before[1] == "rename" or not vim.tbl_contains(names, before[1]) then
@@ -107,7 +114,7 @@ function M.transcript(words)
   if words[2] then
     return nil, "`:Claude transcript` takes the id of one session, or nothing."
   end
-  require("claude-ide.transcript").open(words[1] and { id = words[1] } or nil)
+  transcript.open(words[1] and { id = words[1] } or nil)
   return true
 end
 
@@ -147,7 +154,7 @@ function M.grep(_, at)
   if rest == "" then
     return nil, "`:Claude grep` needs a pattern."
   end
-  require("claude-ide.sessions.grep").start(rest, options)
+  grep.start(rest, options)
   return true
 end
 

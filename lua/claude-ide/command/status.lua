@@ -1,5 +1,14 @@
 -- `:Claude status`: one line, since Neovim would wait for a key after a second one.
 
+local lazy = require("claude-ide.lazy")
+local claude_ide = lazy("claude-ide")
+local notice = lazy("claude-ide.ui.notice")
+local one_line = lazy("claude-ide.ui.one_line")
+local phrases = lazy("claude-ide.sessions.phrases")
+local requests = lazy("claude-ide.requests")
+local server = lazy("claude-ide.server")
+local terminal = lazy("claude-ide.terminal")
+
 local M = {}
 
 local function describe(client)
@@ -12,12 +21,12 @@ local function describe(client)
   end
   local facts = {}
   facts[1] = client.pid and ("pid %d"):format(client.pid)
-  for _, session in ipairs(require("claude-ide").status().sessions) do
+  for _, session in ipairs(claude_ide.status().sessions) do
     if session.pid == client.pid then
       if session.name then
-        facts[1] = ("“%s”"):format(require("claude-ide.sessions.phrases").title(session))
+        facts[1] = ("“%s”"):format(phrases.title(session))
       end
-      facts[#facts + 1] = require("claude-ide.sessions.phrases").activity(session.state)
+      facts[#facts + 1] = phrases.activity(session.state)
     end
   end
   return #facts > 0 and ("%s (%s)"):format(name, table.concat(facts, ", ")) or name
@@ -35,12 +44,12 @@ local counted = require("claude-ide.counted")
 ---@param info claude-ide.server.Info
 ---@return string
 function M.connection(info)
-  local clients = require("claude-ide.server").clients()
+  local clients = server.clients()
   local where = ("Port %d"):format(info.port)
   local lock = info.lock_files[1] and ", lock " .. vim.fn.fnamemodify(info.lock_files[1], ":~") or ""
   local who = #clients == 0 and "no CLI connected yet" or "connected: " .. M.clients(clients)
   local count = #clients == 0 and who or counted(#clients, "CLI") .. " connected"
-  return require("claude-ide.ui.one_line").fitting({
+  return one_line.fitting({
     where .. lock .. ", " .. who,
     where .. ", " .. who,
     where .. ", " .. count,
@@ -49,13 +58,13 @@ end
 
 ---@return string where a terminal is that is not visible
 local function whereabouts()
-  local buf = require("claude-ide.terminal").bufnr()
+  local buf = terminal.bufnr()
   return buf and #vim.fn.win_findbuf(buf) > 0 and "in another tab page" or "hidden"
 end
 
 ---States of connected clients, briefly.
 local function states(status)
-  return require("claude-ide.sessions.phrases").activities(status.sessions)
+  return phrases.activities(status.sessions)
     or #status.clients == 0 and "no CLI connected"
     or counted(#status.clients, "CLI")
 end
@@ -81,7 +90,7 @@ local function line(status, parts)
   local function add(text)
     texts[#texts + 1] = text
   end
-  vim.list_extend(texts, require("claude-ide.requests").phrases())
+  vim.list_extend(texts, requests.phrases())
   local files, mentions = status.review.files, status.mentions
   if files > 0 then
     add(counted(files, "file") .. " to review")
@@ -104,8 +113,8 @@ end
 ---The line, shortened to the screen's width; requests that wait for the user are dropped last.
 ---@return string
 function M.line()
-  local status = require("claude-ide").status()
-  return require("claude-ide.ui.one_line").fitting(vim.tbl_map(function(parts)
+  local status = claude_ide.status()
+  return one_line.fitting(vim.tbl_map(function(parts)
     return line(status, parts)
   end, {
     { names = true, terminal = true, selection = true, port = true },
@@ -117,7 +126,7 @@ function M.line()
 end
 
 function M.show()
-  require("claude-ide.ui.notice").info(M.line())
+  notice.info(M.line())
 end
 
 return M

@@ -1,5 +1,9 @@
 -- `:Claude open`, `toggle`, `new` and `close`: arguments of the terminal's CLI, and names of terminals.
 -- Invariant: no word is sent to Claude or dropped because a text was not quoted. The CLI takes one word as its prompt, and no more.
+local lazy = require("claude-ide.lazy")
+local chat = lazy("claude-ide.command.chat")
+local terminal = lazy("claude-ide.terminal")
+
 local M = {}
 
 ---@param command string
@@ -24,7 +28,7 @@ local function show(command, words)
   if not ok then
     return nil, err
   end
-  require("claude-ide.terminal")[command](words, require("claude-ide.command.chat").releasing(words))
+  terminal[command](words, chat.releasing(words))
   return true
 end
 
@@ -55,9 +59,9 @@ function M.new(words)
   elseif name and args[1] and not args[1]:find("^%-") and not args[1]:find("%s") then
     return check("new", words)
   end
-  local options = require("claude-ide.command.chat").releasing(args)
+  local options = chat.releasing(args)
   options.name = name
-  require("claude-ide.terminal").new(args, options)
+  terminal.new(args, options)
   return true
 end
 
@@ -66,16 +70,16 @@ end
 local function named(name)
   return vim.tbl_filter(function(session)
     return session:name() == name or session.spec.title == name
-  end, require("claude-ide.terminal").list())
+  end, terminal.list())
 end
 
 ---@param words string[]
 ---@return boolean? ok
 ---@return string? err
 function M.close(words)
-  local name, terminals = table.concat(words, " "), require("claude-ide.terminal")
+  local name = table.concat(words, " ")
   if name == "" then
-    return terminals.close() or nil, "Claude is not running in Neovim's terminal."
+    return terminal.close() or nil, "Claude is not running in Neovim's terminal."
   end
   local found = named(name)
   if #found ~= 1 then
@@ -90,10 +94,9 @@ end
 ---@param before string[]
 ---@return string[]
 function M.complete(_, before)
-  return before[1] and {}
-    or vim.tbl_map(function(session)
-      return session:name()
-    end, require("claude-ide.terminal").list())
+  return before[1] and {} or vim.tbl_map(function(session)
+    return session:name()
+  end, terminal.list())
 end
 
 return M

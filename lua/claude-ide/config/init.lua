@@ -2,6 +2,11 @@
 -- Sources, later ones win: the defaults, `vim.g.claude_ide` (a table, or a function that returns one), `setup(opts)`.
 -- An invalid value is reported once and replaced by its default: a typo in an init.lua must never stop Neovim.
 
+local lazy = require("claude-ide.lazy")
+local distance = lazy("claude-ide.config.distance")
+local notice = lazy("claude-ide.ui.notice")
+local one_line = lazy("claude-ide.ui.one_line")
+
 local M = {}
 
 ---@type claude-ide.Config?
@@ -55,7 +60,7 @@ local function merge(entries, path, opts, config, report)
   end
   table.sort(unknown)
   for _, name in ipairs(unknown) do
-    local nearest = require("claude-ide.config.distance").nearest(name, vim.tbl_map(name_of, entries))
+    local nearest = distance.nearest(name, vim.tbl_map(name_of, entries))
     local hint = nearest and (", did you mean %s%s?"):format(path, nearest) or ""
     report(path .. name, "no such option" .. hint)
   end
@@ -137,7 +142,7 @@ local function line_of(found)
       ("Option %s does not work: `:checkhealth claude-ide`"):format(problem.option),
     }
   end
-  return require("claude-ide.ui.one_line").fitting(texts)
+  return one_line.fitting(texts)
 end
 
 ---Reports new problems in one line, since Neovim would wait for a key after a second one at startup.
@@ -151,7 +156,7 @@ local function tell(found)
   end, found)
   problems = found
   if #news > 0 then
-    require("claude-ide.ui.notice").warn(line_of(news))
+    notice.warn(line_of(news))
   end
 end
 
@@ -171,7 +176,7 @@ end
 ---@param opts? claude-ide.Opts
 function M.setup(opts)
   if opts ~= nil and type(opts) ~= "table" then
-    require("claude-ide.ui.notice").warn("setup() expects a table of options, got " .. describe(opts))
+    notice.warn("setup() expects a table of options, got " .. describe(opts))
     opts = nil
   end
   setup_opts = opts or {}

@@ -1,4 +1,11 @@
 -- What the user sees, for CLIs that speak the IDE companion specification: `ide/contextUpdate`.
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local editor = lazy("claude-ide.context.editor")
+local position = lazy("claude-ide.position")
+local selection = lazy("claude-ide.selection")
+local server = lazy("claude-ide.server")
+
 local M = {}
 
 ---What the CLIs use of it (Gemini CLI 0.61.0).
@@ -20,16 +27,14 @@ end
 ---@return table context times in Unix milliseconds, positions counted from 1, columns in UTF-16
 local function context(latest)
   local files = {}
-  for _, buf in ipairs(require("claude-ide.context.editor").buffers()) do
+  for _, buf in ipairs(editor.buffers()) do
     local path = vim.api.nvim_buf_get_name(buf)
     local file = { path = path, timestamp = vim.fn.getbufinfo(buf)[1].lastused * 1000 }
     if latest and latest.filePath == path then
       local cursor = latest.selection["end"]
       file.isActive, file.timestamp = true, os.time() * 1000 + 999
       file.cursor = { line = cursor.line + 1, character = cursor.character + 1 }
-      file.selectedText = latest.text ~= ""
-          and require("claude-ide.position").truncate(latest.text, MAX_BYTES)
-        or nil
+      file.selectedText = latest.text ~= "" and position.truncate(latest.text, MAX_BYTES) or nil
     end
     files[#files + 1] = file
   end
@@ -47,7 +52,6 @@ end
 
 ---@param latest? claude-ide.selection.Message
 local function report(latest)
-  local server = require("claude-ide.server")
   local companions = server.companions()
   if #companions == 0 then
     return
@@ -60,7 +64,7 @@ end
 
 ---Of several editors in one folder, a CLI chooses the one with this port.
 local function name_port()
-  local info = require("claude-ide.server").info()
+  local info = server.info()
   for _, name in ipairs({ "GEMINI_CLI_IDE_SERVER_PORT", "QWEN_CODE_IDE_SERVER_PORT" }) do
     vim.env[name] = info and tostring(info.port) or nil
   end
@@ -68,13 +72,12 @@ end
 
 ---Reports each change while such a CLI is connected, and lets those of this Neovim's terminals find it. Idempotent.
 M.attach = require("claude-ide.once")(function()
-  local bus = require("claude-ide.bus")
   name_port()
   bus.on("server_started", name_port)
   bus.on("server_stopped", name_port)
   bus.on("selection_changed", report)
   bus.on("agent_ready", function()
-    report(require("claude-ide.selection").latest())
+    report(selection.latest())
   end)
 end)
 

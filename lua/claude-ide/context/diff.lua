@@ -1,14 +1,22 @@
 -- `#diff`: changes since the last commit; `#review`: Claude's changes that are not reviewed. Both without withheld files.
-local M = {}
-
 local patch = require("claude-ide.diffview.patch_text")
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local checkpoints = lazy("claude-ide.journal.checkpoints")
+local counted = lazy("claude-ide.counted")
+local ide_path = lazy("claude-ide.path")
+local journal = lazy("claude-ide.journal")
+local position = lazy("claude-ide.position")
+local privacy = lazy("claude-ide.privacy")
+
+local M = {}
 
 ---@param path string
 ---@param cwd string
 ---@param diff? string
 ---@return string
 local function named(path, cwd, diff)
-  local name = require("claude-ide.position").valid(require("claude-ide.path").relative(path, cwd))
+  local name = position.valid(ide_path.relative(path, cwd))
   return ("--- a/%s\n+++ b/%s\n%s"):format(name, name, diff or "(too large to compare)\n")
 end
 
@@ -16,9 +24,7 @@ end
 ---@param what string why files are left out
 ---@return string
 local function note(count, what)
-  return count > 0
-      and ("(%s %s)\n"):format(require("claude-ide.counted")(count, "file is", "files are"), what)
-    or ""
+  return count > 0 and ("(%s %s)\n"):format(counted(count, "file is", "files are"), what) or ""
 end
 
 ---Changes that are not saved, which git does not see.
@@ -27,7 +33,7 @@ end
 local function unsaved(cwd)
   local parts = {}
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-    if vim.bo[buf].modified and require("claude-ide.privacy").verdict(buf) == "tell" then
+    if vim.bo[buf].modified and privacy.verdict(buf) == "tell" then
       parts[#parts + 1] = named(vim.api.nvim_buf_get_name(buf), cwd, patch.of_unsaved(buf))
     end
   end
@@ -38,7 +44,7 @@ end
 local function private_paths()
   local paths = {}
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-    paths[#paths + 1] = require("claude-ide.buffer").is_private(buf) and vim.api.nvim_buf_get_name(buf) or nil
+    paths[#paths + 1] = buffer.is_private(buf) and vim.api.nvim_buf_get_name(buf) or nil
   end
   return paths
 end
@@ -47,7 +53,7 @@ end
 ---@param _ string?
 ---@param done claude-ide.context.Done
 function M.read(at, _, done)
-  require("claude-ide.journal.checkpoints").uncommitted(at.cwd, private_paths(), function(found)
+  checkpoints.uncommitted(at.cwd, private_paths(), function(found)
     local text = unsaved(at.cwd)
     if found.text then
       text = text
@@ -66,8 +72,8 @@ end
 ---@param done claude-ide.context.Done
 function M.review(at, _, done)
   local parts, withheld = {}, 0
-  for _, change in ipairs(require("claude-ide.journal").changes("unreviewed")) do
-    if require("claude-ide.privacy").withholds(change.path) then
+  for _, change in ipairs(journal.changes("unreviewed")) do
+    if privacy.withholds(change.path) then
       withheld = withheld + 1
     elseif not change.binary then
       parts[#parts + 1] = named(change.path, at.cwd, patch.of(change.without, change.current or ""))

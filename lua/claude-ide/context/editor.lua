@@ -1,12 +1,23 @@
 -- The open files, the quickfix list and the diagnostics, for agents: what `#buffers`, `#quickfix` and `#diagnostics`, resources and tools
 -- say of them. Omits what is withheld.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local counted = lazy("claude-ide.counted")
+local lines = lazy("claude-ide.language.lines")
+local locate = lazy("claude-ide.language.locate")
+local lsp = lazy("claude-ide.lsp")
+local position = lazy("claude-ide.position")
+local privacy = lazy("claude-ide.privacy")
+local selection = lazy("claude-ide.selection")
+local servers = lazy("claude-ide.language.servers")
+
 local M = {}
 
 ---Whether a buffer is listed and not withheld.
 ---@param buf integer
 ---@return boolean
 function M.may_be_told(buf)
-  return vim.bo[buf].buflisted and require("claude-ide.privacy").verdict(buf) == "tell"
+  return vim.bo[buf].buflisted and privacy.verdict(buf) == "tell"
 end
 
 ---Open files, in the order of the buffer list.
@@ -26,14 +37,14 @@ function M.active()
       end
     end
   end
-  local latest = require("claude-ide.selection").latest()
-  return latest and latest.filePath and require("claude-ide.buffer").find(latest.filePath) or nil
+  local latest = selection.latest()
+  return latest and latest.filePath and buffer.find(latest.filePath) or nil
 end
 
 ---@param folders? string[]
 local function shown(buf, folders)
-  local path = require("claude-ide.language.locate").shown(vim.api.nvim_buf_get_name(buf), folders)
-  return require("claude-ide.position").valid(path)
+  local path = locate.shown(vim.api.nvim_buf_get_name(buf), folders)
+  return position.valid(path)
 end
 
 ---@return string? "1 error, 2 warnings"
@@ -41,7 +52,7 @@ local function problems(buf)
   local counts, words = vim.diagnostic.count(buf), {}
   for severity, word in ipairs({ "error", "warning" }) do
     local count = counts[severity]
-    words[#words + 1] = count and require("claude-ide.counted")(count, word)
+    words[#words + 1] = count and counted(count, word)
   end
   return #words > 0 and table.concat(words, ", ") or nil
 end
@@ -60,15 +71,13 @@ local function buffer_line(buf, active, folders)
   if vim.api.nvim_buf_is_loaded(buf) then
     words[#words + 1] = ("%d lines"):format(vim.api.nvim_buf_line_count(buf))
     words[#words + 1] = vim.bo[buf].filetype ~= "" and vim.bo[buf].filetype or nil
-    local names = require("claude-ide.language.servers").names(require("claude-ide.lsp").clients(buf))
+    local names = servers.names(lsp.clients(buf))
     words[#words + 1] = names ~= "" and names or nil
     words[#words + 1] = problems(buf)
   else
     words[#words + 1] = "not read yet"
   end
-  return require("claude-ide.position").valid(
-    ("%s  (%s)"):format(shown(buf, folders), table.concat(words, "; "))
-  )
+  return position.valid(("%s  (%s)"):format(shown(buf, folders), table.concat(words, "; ")))
 end
 
 ---The open files.
@@ -78,7 +87,7 @@ end
 function M.files(cursor, folders)
   local bufs, active = M.buffers(), M.active()
   return {
-    head = require("claude-ide.counted")(#bufs, "file") .. " open:",
+    head = counted(#bufs, "file") .. " open:",
     none = "The user has no file open.",
     count = #bufs,
     cursor = cursor,
@@ -94,10 +103,10 @@ local KINDS = { E = "error: ", W = "warning: ", I = "info: ", N = "note: " }
 ---@param folders? string[]
 ---@return claude-ide.language.Entry?
 local function quickfix_entry(item, folders)
-  local text = require("claude-ide.language.lines").brief((item.text or ""):gsub("%s*\n%s*", " "))
+  local text = lines.brief((item.text or ""):gsub("%s*\n%s*", " "))
   if item.bufnr == 0 then
     return { text = "  " .. text }
-  elseif require("claude-ide.privacy").verdict(item.bufnr) == "private" then
+  elseif privacy.verdict(item.bufnr) == "private" then
     return nil
   end
   local kind = KINDS[(item.type or ""):upper()] or ""
@@ -116,10 +125,8 @@ function M.quickfix(is_location, cursor, folders)
   local what = { items = 0, title = 0, idx = 0 }
   local list = is_location and vim.fn.getloclist(0, what) or vim.fn.getqflist(what)
   local name, items = is_location and "location list" or "quickfix list", list.items or {}
-  local title = (list.title or "") ~= ""
-      and (' "%s"'):format(require("claude-ide.language.lines").brief(list.title))
-    or ""
-  local count = require("claude-ide.counted")(#items, "entry", "entries")
+  local title = (list.title or "") ~= "" and (' "%s"'):format(lines.brief(list.title)) or ""
+  local count = counted(#items, "entry", "entries")
   return {
     head = ("%s in the %s%s; the user is at number %d:"):format(count, name, title, list.idx or 1),
     none = ("The %s is empty."):format(name),

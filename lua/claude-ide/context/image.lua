@@ -1,4 +1,10 @@
 -- `#image:{file}`, and `#image` for the clipboard: pictures, identified by their first bytes, with a size limit.
+local lazy = require("claude-ide.lazy")
+local current_text = lazy("claude-ide.proposal.current_text")
+local paths = lazy("claude-ide.path")
+local phrases = lazy("claude-ide.sessions.phrases")
+local privacy = lazy("claude-ide.privacy")
+
 local M = {}
 
 ---The API accepts up to 5 MB of base64.
@@ -38,10 +44,7 @@ local PROGRAMS = {
 }
 
 local function too_large(bytes)
-  return ("the picture is too large: %s of at most %s"):format(
-    require("claude-ide.sessions.phrases").size(bytes),
-    require("claude-ide.sessions.phrases").size(MOST_BYTES)
-  )
+  return ("the picture is too large: %s of at most %s"):format(phrases.size(bytes), phrases.size(MOST_BYTES))
 end
 
 ---@param done claude-ide.context.Done
@@ -63,7 +66,7 @@ end
 ---@param done claude-ide.context.Done
 local function of_file(path, done)
   local name = vim.fs.basename(path)
-  if require("claude-ide.privacy").withholds(path) then
+  if privacy.withholds(path) then
     return done(nil, name .. " is private (selection.deny)")
   end
   vim.uv.fs_stat(
@@ -74,7 +77,7 @@ local function of_file(path, done)
       elseif stat.size > MOST_BYTES then
         return done(nil, too_large(stat.size))
       end
-      require("claude-ide.proposal.current_text").read(path, function(disk)
+      current_text.read(path, function(disk)
         if not disk.bytes then
           return done(nil, disk.problem or ("there is no file %s"):format(name))
         end
@@ -128,7 +131,7 @@ function M.read(at, argument, done)
     return of_clipboard(done)
   end
   local name = argument:gsub("^~/", (vim.uv.os_homedir() or "~") .. "/")
-  of_file(require("claude-ide.path").normalize(name:sub(1, 1) == "/" and name or at.cwd .. "/" .. name), done)
+  of_file(paths.normalize(name:sub(1, 1) == "/" and name or at.cwd .. "/" .. name), done)
 end
 
 return M

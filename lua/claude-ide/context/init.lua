@@ -1,5 +1,18 @@
 -- Expands `#…` in a prompt into text of the editor and pictures, read when the prompt is sent, bounded, and without what is withheld.
 -- Used by all prompts to agents: the chat, `:Claude ask`, `edit`, `prompt`.
+local lazy = require("claude-ide.lazy")
+local context_reference = lazy("claude-ide.context.reference")
+local editor = lazy("claude-ide.context.editor")
+local language_task = lazy("claude-ide.language.task")
+local lines = lazy("claude-ide.context.lines")
+local log = lazy("claude-ide.log")
+local paging = lazy("claude-ide.language.paging")
+local phrases = lazy("claude-ide.sessions.phrases")
+local position = lazy("claude-ide.position")
+local problems = lazy("claude-ide.language.problems")
+local prompts = lazy("claude-ide.context.prompts")
+local safely = lazy("claude-ide.safely")
+
 local M = {}
 
 ---Limits of one prompt: bytes of all texts, and number of parts.
@@ -26,9 +39,9 @@ end
 ---@return claude-ide.context.Read
 local function listed(list)
   return function(at, argument, done)
-    local most = require("claude-ide.context.lines").MOST_BYTES
-    require("claude-ide.language.task").run("a list", function(task)
-      local text, none = require("claude-ide.language.paging").whole(task, list(task, at, argument), most)
+    local most = lines.MOST_BYTES
+    language_task.run("a list", function(task)
+      local text, none = paging.whole(task, list(task, at, argument), most)
       return { text = text, none = none }
     end, function(found, err)
       local why = found and found.none or err and err.message or "it could not be read"
@@ -50,7 +63,7 @@ M.LIST = {
     title = "Open files",
     doc = "the names of the open files",
     read = listed(function(_, at)
-      return require("claude-ide.context.editor").files(nil, { at.cwd })
+      return editor.files(nil, { at.cwd })
     end),
   },
   {
@@ -79,7 +92,7 @@ M.LIST = {
     read = listed(function(task, at, path)
       local absolute = path and vim.fs.normalize(path:sub(1, 1) == "/" and path or at.cwd .. "/" .. path)
       local asked = { path = absolute, severity = "warning" }
-      return require("claude-ide.language.problems").list(task, asked, { at.cwd })
+      return problems.list(task, asked, { at.cwd })
     end),
   },
   {
@@ -87,7 +100,7 @@ M.LIST = {
     title = "Quickfix list",
     doc = "the quickfix list",
     read = listed(function(_, at)
-      return require("claude-ide.context.editor").quickfix(false, nil, { at.cwd })
+      return editor.quickfix(false, nil, { at.cwd })
     end),
   },
   {
@@ -139,7 +152,7 @@ function M.references(text)
     end
     seen[key] = true
     return true
-  end, require("claude-ide.context.reference").find(text))
+  end, context_reference.find(text))
 end
 
 ---Reads a part.
@@ -160,9 +173,9 @@ function M.read(reference, at, done)
     end
     part.text, part.image = found and found.text, found and found.image
     part.problem = not found and (why or "nothing is there") or nil
-    local most = require("claude-ide.context.lines").MOST_BYTES
+    local most = lines.MOST_BYTES
     if part.text and #part.text > most + 1024 then
-      part.text = require("claude-ide.language.paging").cut(part.text, most)
+      part.text = paging.cut(part.text, most)
     end
     done(part)
   end
@@ -170,8 +183,8 @@ function M.read(reference, at, done)
   if not kind then
     return finish(nil, "it is not known")
   end
-  require("claude-ide.safely").catch(kind.read, function(trace)
-    require("claude-ide.log").error("#%s cannot be read: %s", reference.name, trace)
+  safely.catch(kind.read, function(trace)
+    log.error("#%s cannot be read: %s", reference.name, trace)
     finish(nil, "it could not be read")
   end)(at, reference.argument, finish)
   if not is_over then
@@ -230,7 +243,7 @@ function M.said(part)
     return ("(the picture %s)"):format(part.image.name)
   end
   local text = part.text or ("(nothing: %s)"):format(part.problem or "nothing is there")
-  return require("claude-ide.position").valid(text)
+  return position.valid(text)
 end
 
 ---A part as the agent reads it. Editors use this tag for what they add to a prompt: session titles omit it.
@@ -244,7 +257,7 @@ end
 ---@param part claude-ide.context.Part
 ---@return string
 function M.size(part)
-  local size = require("claude-ide.sessions.phrases").size
+  local size = phrases.size
   if part.image then
     return ("%s %s"):format(part.image.name, size(part.image.bytes))
   end
@@ -256,7 +269,7 @@ end
 ---@param parts claude-ide.context.Part[]
 ---@return table[] blocks
 function M.blocks(text, parts)
-  local position, blocks = require("claude-ide.position"), {}
+  local blocks = {}
   for _, part in ipairs(parts) do
     blocks[#blocks + 1] = { type = "text", text = position.valid(M.written(part)) }
     if part.image then
@@ -297,7 +310,7 @@ function M.complete(before, cwd)
   end
   local items = {}
   if vim.startswith(word, "prompt:") then
-    for _, prompt in ipairs(require("claude-ide.context.prompts").list(cwd)) do
+    for _, prompt in ipairs(prompts.list(cwd)) do
       items[#items + 1] = { word = "prompt:" .. prompt.name, menu = prompt.doc }
     end
   else

@@ -1,4 +1,16 @@
 -- Numbered lines of buffers for agents, bounded, without withheld files.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local bytes = lazy("claude-ide.buffer.bytes")
+local counted = lazy("claude-ide.counted")
+local current_text = lazy("claude-ide.proposal.current_text")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local paths = lazy("claude-ide.path")
+local place = lazy("claude-ide.context.place")
+local privacy = lazy("claude-ide.privacy")
+local reference = lazy("claude-ide.context.reference")
+local selection = lazy("claude-ide.selection")
+
 local M = {}
 
 ---Size limit of one context.
@@ -26,13 +38,7 @@ function M.of(buf, first, last, most)
     from = from + 1000
   end
   local unsaved = vim.bo[buf].modified and " (with unsaved changes)" or ""
-  return ("%s, lines %d-%d%s:\n%s"):format(
-    require("claude-ide.context.place").name(buf),
-    first,
-    last,
-    unsaved,
-    table.concat(lines, "\n")
-  )
+  return ("%s, lines %d-%d%s:\n%s"):format(place.name(buf), first, last, unsaved, table.concat(lines, "\n"))
 end
 
 ---@param at claude-ide.context.At
@@ -41,7 +47,7 @@ local function missing(at)
   if not at.buf then
     return "there is no file beside it"
   end
-  return require("claude-ide.context.place").withheld(at.buf)
+  return place.withheld(at.buf)
 end
 
 ---@alias claude-ide.context.Done fun(found: claude-ide.context.Found?, why?: string)
@@ -86,11 +92,8 @@ end)
 ---@return integer? first
 ---@return integer? last
 function M.selected()
-  local latest = require("claude-ide.selection").latest()
-  local buf = latest
-    and latest.text ~= ""
-    and latest.filePath
-    and require("claude-ide.buffer").loaded(latest.filePath)
+  local latest = selection.latest()
+  local buf = latest and latest.text ~= "" and latest.filePath and buffer.loaded(latest.filePath)
   if not latest or not buf then
     return nil
   end
@@ -118,7 +121,7 @@ end
 function M.selection(at, _, done)
   local buf, first, last = M.selected()
   if buf and first and last and (not at.buf or at.buf == buf) then
-    local why = require("claude-ide.context.place").withheld(buf)
+    local why = place.withheld(buf)
     return done(not why and { text = M.of(buf, first, last) } or nil, why)
   end
   beside(marked)(at, nil, done)
@@ -132,8 +135,8 @@ end
 ---@return string
 function M.reference(buf, first, last, cwd)
   local name = vim.api.nvim_buf_get_name(buf)
-  local shown = name == "" and ("buffer-%d"):format(buf) or require("claude-ide.path").relative(name, cwd)
-  return require("claude-ide.context.reference").written("lines", ("%s:%d-%d"):format(shown, first, last))
+  local shown = name == "" and ("buffer-%d"):format(buf) or paths.relative(name, cwd)
+  return reference.written("lines", ("%s:%d-%d"):format(shown, first, last))
 end
 
 ---@param buf integer
@@ -141,21 +144,21 @@ end
 ---@return string? why there is nothing from that line on
 local function is_beyond(buf, first)
   local count = vim.api.nvim_buf_line_count(buf)
-  return first > count and ("it has only %s"):format(require("claude-ide.counted")(count, "line")) or nil
+  return first > count and ("it has only %s"):format(counted(count, "line")) or nil
 end
 
 ---@param path string absolute
 ---@param done claude-ide.context.Done
 local function of_disk(path, first, last, done)
-  if require("claude-ide.privacy").withholds(path) then
+  if privacy.withholds(path) then
     return done(nil, vim.fs.basename(path) .. " is private (selection.deny)")
   end
-  require("claude-ide.proposal.current_text").read(path, function(disk)
+  current_text.read(path, function(disk)
     if not disk.bytes then
       return done(nil, disk.problem or vim.fs.basename(path) .. " does not exist")
     end
-    local text = require("claude-ide.buffer.bytes").decode(disk.bytes)
-    local buf = require("claude-ide.ui.own_buffer").create({ lines = text })
+    local text = bytes.decode(disk.bytes)
+    local buf = own_buffer.create({ lines = text })
     local lacks = is_beyond(buf, first)
     if lacks then
       vim.api.nvim_buf_delete(buf, { force = true })
@@ -179,15 +182,13 @@ function M.read(at, argument, done)
   local one = math.max(tonumber(first) --[[@as integer]], 1) --[[@as integer]]
   local other = math.max(tonumber(last) or one, 1) --[[@as integer]]
   local from, to = math.min(one, other), math.max(one, other) -- in either order, as in Neovim's ranges
-  local path = require("claude-ide.path").normalize(name:sub(1, 1) == "/" and name or at.cwd .. "/" .. name)
+  local path = paths.normalize(name:sub(1, 1) == "/" and name or at.cwd .. "/" .. name)
   local unnamed = tonumber(name:match("^buffer%-(%d+)$")) --[[@as integer?]]
-  local buf = require("claude-ide.buffer").loaded(path)
-    or unnamed and vim.api.nvim_buf_is_loaded(unnamed) and unnamed
-    or nil
+  local buf = buffer.loaded(path) or unnamed and vim.api.nvim_buf_is_loaded(unnamed) and unnamed or nil
   if not buf then
     return of_disk(path, from, to, done)
   end
-  local why = require("claude-ide.context.place").withheld(buf)
+  local why = place.withheld(buf)
   if why then
     return done(nil, why)
   end

@@ -1,4 +1,8 @@
 -- Finds the window and file that the user works in while they write to an agent.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local privacy = lazy("claude-ide.privacy")
+
 local M = {}
 
 ---@class claude-ide.context.At
@@ -8,7 +12,7 @@ local M = {}
 
 ---Whether a buffer is a user's text: a file, or not named yet.
 local function is_text(buf)
-  if require("claude-ide.privacy").verdict(buf) ~= "elsewhere" then
+  if privacy.verdict(buf) ~= "elsewhere" then
     return true
   end
   local is_plain = vim.bo[buf].buftype == "" and vim.api.nvim_buf_get_name(buf) == ""
@@ -35,9 +39,7 @@ end
 ---@param buf integer
 ---@return string?
 function M.withheld(buf)
-  if
-    require("claude-ide.privacy").verdict(buf) == "private" or require("claude-ide.buffer").is_private(buf)
-  then
+  if privacy.verdict(buf) == "private" or buffer.is_private(buf) then
     return vim.fs.basename(vim.api.nvim_buf_get_name(buf)) .. " is private (selection.deny)"
   end
 end

@@ -1,6 +1,14 @@
 -- The prompt library: the option `prompts`, the project's Markdown files, and a few of ours. `#prompt:{name}` inserts a prompt's text; `#…`
 -- in it is expanded, except for other prompts. Clients of the server list and get them, too (tools/offers.lua).
 -- Files are read only when a prompt is used or listed.
+local lazy = require("claude-ide.lazy")
+local config = lazy("claude-ide.config")
+local context_reference = lazy("claude-ide.context.reference")
+local file = lazy("claude-ide.file")
+local lines = lazy("claude-ide.context.lines")
+local place = lazy("claude-ide.context.place")
+local privacy = lazy("claude-ide.privacy")
+
 local M = {}
 
 local MOST_FILES, MOST_BYTES = 200, 64 * 1024
@@ -20,12 +28,11 @@ local OURS = {
     name = "explain_selection",
     doc = "Explain the selection, or the code around the cursor",
     text = function(cwd)
-      local lines = require("claude-ide.context.lines")
       local buf, first, last = lines.selected()
       if buf and first and last then
         return "Explain this code, which I have selected: " .. lines.reference(buf, first, last, cwd)
       end
-      local at = require("claude-ide.context.place").here(cwd)
+      local at = place.here(cwd)
       if not at.buf or not at.win then
         return "Explain what I am looking at. (No file is shown in my editor.)"
       end
@@ -43,10 +50,9 @@ local OURS = {
     arguments = { { name = "path", description = "Only this file; without it all open files" } },
     text = function(_, arguments)
       local path = arguments and arguments.path
-      local reference = require("claude-ide.context.reference")
       return "Fix what the language servers of my editor find wrong. Fix causes, do not silence messages. Afterwards check that "
         .. "nothing of it is left and nothing new has come. "
-        .. (path and reference.written("diagnostics", path) or "#diagnostics")
+        .. (path and context_reference.written("diagnostics", path) or "#diagnostics")
     end,
   },
   {
@@ -71,10 +77,10 @@ end
 
 ---Reads a prompt. A link may lead anywhere: withheld and irregular files do not count.
 local function read(path)
-  if not require("claude-ide.file").stat_regular(path) or require("claude-ide.privacy").withholds(path) then
+  if not file.stat_regular(path) or privacy.withholds(path) then
     return nil
   end
-  local text = require("claude-ide.file").read_start(path, MOST_BYTES)
+  local text = file.read_start(path, MOST_BYTES)
   return text and (text:gsub("\r\n", "\n")) or nil
 end
 
@@ -102,7 +108,7 @@ end
 ---@param cwd string
 ---@return claude-ide.Prompt[] sorted by name
 function M.list(cwd)
-  local options = require("claude-ide.config").get()
+  local options = config.get()
   local prompts = {} ---@type table<string, claude-ide.Prompt>
   for name, text in pairs(options.prompts) do
     prompts[name] = {
@@ -143,7 +149,7 @@ end
 function M.expand(text, cwd)
   local references = vim.tbl_filter(function(reference)
     return reference.name == "prompt" and reference.argument ~= nil
-  end, require("claude-ide.context.reference").find(text))
+  end, context_reference.find(text))
   if #references == 0 then
     return text
   end

@@ -1,5 +1,11 @@
 -- `#symbol`: the function, class or section around the cursor, by a language server or treesitter; also lists a file's symbols, for
 -- edits of a part of it.
+local lazy = require("claude-ide.lazy")
+local lines = lazy("claude-ide.context.lines")
+local outline = lazy("claude-ide.language.outline")
+local place = lazy("claude-ide.context.place")
+local task = lazy("claude-ide.language.task")
+
 local M = {}
 
 ---Timeout of a language server.
@@ -15,9 +21,8 @@ function M.list(buf, done)
       done(symbols)
     end
   end
-  local task = require("claude-ide.language.task")
   local call = task.run("#symbol", function(one)
-    return (require("claude-ide.language.outline").of(one, buf))
+    return (outline.of(one, buf))
   end, finish)
   if not is_over then
     vim.defer_fn(function()
@@ -48,7 +53,7 @@ end
 ---@param done claude-ide.context.Done
 function M.read(at, _, done)
   local buf = at.buf
-  local why = buf and require("claude-ide.context.place").withheld(buf)
+  local why = buf and place.withheld(buf)
   if not buf or why then
     return done(nil, why or "there is no file beside it")
   end
@@ -66,7 +71,7 @@ function M.read(at, _, done)
     if not symbol then
       return done(nil, ("no symbol is around line %d"):format(lnum))
     end
-    local text = require("claude-ide.context.lines").of(buf, symbol.first, symbol.last)
+    local text = lines.of(buf, symbol.first, symbol.last)
     done({ text = ("%s %s of %s"):format(symbol.kind, symbol.name, text) })
   end)
 end

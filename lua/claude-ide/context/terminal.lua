@@ -1,13 +1,19 @@
 -- `#terminal`: the last lines of the most recently used terminal, except for terminals of agents.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local buffer_marks = lazy("claude-ide.ui.buffer_marks")
+local context_lines = lazy("claude-ide.context.lines")
+local terminal = lazy("claude-ide.terminal")
+
 local M = {}
 
 local MOST_LINES = 300
 
 local function is_theirs(buf)
   return vim.bo[buf].buftype == "terminal"
-    and require("claude-ide.ui.buffer_marks").kind(buf) == nil
-    and not require("claude-ide.terminal").of_buffer(buf)
-    and not require("claude-ide.buffer").is_private(buf)
+    and buffer_marks.kind(buf) == nil
+    and not terminal.of_buffer(buf)
+    and not buffer.is_private(buf)
 end
 
 ---@return integer? buf
@@ -35,7 +41,7 @@ function M.read(_, _, done)
   while #lines > 0 and vim.trim(lines[#lines]) == "" do
     lines[#lines] = nil
   end
-  local most, size = require("claude-ide.context.lines").MOST_BYTES, 0
+  local most, size = context_lines.MOST_BYTES, 0
   local first = #lines + 1
   while first > math.max(#lines - MOST_LINES, 0) + 1 and size + #lines[first - 1] + 1 <= most do
     first = first - 1

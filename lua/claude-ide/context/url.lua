@@ -1,17 +1,15 @@
 -- `#url:{address}`, or `#url` for the address under the cursor: names a web page.
 -- The page is not fetched here: the agent's tool asks the user for each domain. A page fetched by Neovim would bypass that, and would
 -- look like the user's words.
+local lazy = require("claude-ide.lazy")
+local place = lazy("claude-ide.context.place")
+
 local M = {}
 
 local MOST_BYTES = 4096
 
 local function under_cursor(at)
-  if
-    not at.win
-    or not at.buf
-    or not vim.api.nvim_win_is_valid(at.win)
-    or require("claude-ide.context.place").withheld(at.buf)
-  then
+  if not at.win or not at.buf or not vim.api.nvim_win_is_valid(at.win) or place.withheld(at.buf) then
     return nil
   end
   local lnum, col = unpack(vim.api.nvim_win_get_cursor(at.win))

@@ -1,6 +1,19 @@
 -- Delivers messages to sessions: to a chat, a terminal, or a resumed CLI (route.lua) once the user is not in the way: Claude is idle,
 -- its prompt is empty, and no request waits. Senders are the page and the board.
 -- Invariants: a message has one result. Those of a session are delivered in order, and never mixed with the user's typing.
+local lazy = require("claude-ide.lazy")
+local asks = lazy("claude-ide.chat.asks")
+local bus = lazy("claude-ide.bus")
+local catalogue = lazy("claude-ide.sessions.catalogue")
+local deliver_route = lazy("claude-ide.deliver.route")
+local log = lazy("claude-ide.log")
+local notice = lazy("claude-ide.ui.notice")
+local prompt = lazy("claude-ide.terminal.prompt")
+local rejection_reason = lazy("claude-ide.sessions.rejection_reason")
+local sessions = lazy("claude-ide.sessions")
+local terminals = lazy("claude-ide.terminal")
+local typing = lazy("claude-ide.ui.guard.typing")
+
 local M = {}
 
 ---Interval of checks while a message waits: a draft can be deleted without an event.
@@ -77,7 +90,7 @@ end
 
 ---@param message claude-ide.deliver.Message
 local function sent(message)
-  require("claude-ide.log").info("a message was handed to session %s", message.session)
+  log.info("a message was handed to session %s", message.session)
   over(message)
 end
 
@@ -88,7 +101,7 @@ local failed = over
 ---@param chat claude-ide.chat.Chat
 local function say(message, chat)
   local is_free = chat.state == "idle" or chat.state == "ended"
-  if not is_free or #chat.queue > 0 or require("claude-ide.chat.asks").count(chat) > 0 then
+  if not is_free or #chat.queue > 0 or asks.count(chat) > 0 then
     return
   end
   local ok, err = chat:say(message.text)
@@ -106,7 +119,7 @@ local function say_behind(message, is_behind)
   message.behind = is_behind and (message.behind or vim.uv.now()) or nil
   if message.behind and not message.is_said and vim.uv.now() - message.behind > DRAFT_MS then
     message.is_said = true
-    require("claude-ide.ui.notice").info(
+    notice.info(
       ("%s’s prompt waits: text that is not sent stands at Claude's prompt."):format(message.sender)
     )
   end
@@ -115,11 +128,11 @@ end
 ---@param message claude-ide.deliver.Message
 ---@param route claude-ide.deliver.Route
 local function type_it(message, route)
-  local state, prompt = route.live.state, require("claude-ide.terminal.prompt")
+  local state = route.live.state
   local is_idle = state.activity == "idle" and state.source == "record"
   local buf = route.buf --[[@as integer]]
   -- Feedback on a rejection comes first: it waits for the same moment.
-  local is_theirs = require("claude-ide.sessions.rejection_reason").is_waiting(buf)
+  local is_theirs = rejection_reason.is_waiting(buf)
   if not is_idle or is_theirs or not prompt.is_ready(buf) then
     return say_behind(message, is_idle and not is_theirs and prompt.has_draft(buf))
   end
@@ -138,7 +151,7 @@ local function ended(message)
     return failed(message, "Claude has ended", true)
   elseif not message.gone then
     message.gone = "asked"
-    require("claude-ide.sessions").find(message.session, function()
+    sessions.find(message.session, function()
       message.gone = "sure" -- unless the next check finds a process
     end)
   end
@@ -157,7 +170,7 @@ local function resume(message)
   end
   if message.ran then
     -- Compared by session: a terminal whose process was killed still counts as running for a moment.
-    local inside = require("claude-ide.terminal").session()
+    local inside = terminals.session()
     local goes_on = inside and inside.id ~= message.session and inside.state.activity ~= "gone"
     if goes_on and not left[message.session] and vim.uv.now() - message.since < BEHIND_MS then
       return -- after `/clear`: the client has learned of this session sooner than Neovim
@@ -167,7 +180,7 @@ local function resume(message)
     return ended(message)
   end
   message.resuming = "finding"
-  require("claude-ide.sessions.catalogue").find(message.session, function(item, err)
+  catalogue.find(message.session, function(item, err)
     if not is_waiting(message) then
       return
     elseif not item or item.summary.id ~= message.session then
@@ -179,15 +192,12 @@ local function resume(message)
     if cwd and vim.fn.isdirectory(cwd) == 0 then
       return failed(message, "the folder that it began in is gone")
     end
-    local terminal, why =
-      require("claude-ide.terminal").open_in_background({ "--resume", message.session }, cwd)
+    local terminal, why = terminals.open_in_background({ "--resume", message.session }, cwd)
     if not terminal then
       return failed(message, why or "the terminal did not open")
     end
     message.resuming, message.terminal = "started", terminal
-    require("claude-ide.ui.notice").info(
-      message.sender .. " wrote to a session: it continues in the terminal."
-    )
+    notice.info(message.sender .. " wrote to a session: it continues in the terminal.")
   end)
 end
 
@@ -196,7 +206,7 @@ local function try(message)
   if vim.uv.now() - message.since > PATIENCE_MS then
     return failed(message, "Claude was not free for an hour")
   end
-  local route, why = require("claude-ide.deliver.route").of(message.session)
+  local route, why = deliver_route.of(message.session)
   local chat = route and route.chat
   if message.ran and chat and chat.state == "ended" then
     return failed(message, "Claude has ended", true) -- it was meant for the process that was running
@@ -221,7 +231,7 @@ local function look()
       seen[message.session] = true
       local ok, trace = xpcall(try, debug.traceback, message)
       if not ok then
-        require("claude-ide.log").error("a message cannot be delivered: %s", trace)
+        log.error("a message cannot be delivered: %s", trace)
         failed(message, "this is a bug in claude-ide.nvim: `:Claude log` tells more")
       end
     end
@@ -250,7 +260,7 @@ end
 ---@param session string
 ---@return string? why not
 function M.interrupt(session)
-  local route, why = require("claude-ide.deliver.route").of(session)
+  local route, why = deliver_route.of(session)
   if not route or route.kind == "dead" then
     return why or "Claude does not work on it"
   elseif route.kind == "chat" then
@@ -264,7 +274,7 @@ function M.interrupt(session)
   if activity ~= "working" then
     return activity == "waiting" and "Claude waits for an answer: give one" or "Claude does not work"
   elseif
-    not require("claude-ide.terminal.prompt").interrupt(route.buf --[[@as integer]])
+    not prompt.interrupt(route.buf --[[@as integer]])
   then
     return "Claude's terminal does not accept keys"
   end
@@ -273,7 +283,7 @@ end
 
 ---@param change claude-ide.sessions.LiveChange
 local function session_changed(change)
-  require("claude-ide.deliver.route").note(change.session)
+  deliver_route.note(change.session)
   left[change.session.id] = nil
   if change.previous then
     left[change.previous] = true
@@ -294,11 +304,11 @@ end
 
 ---Follows the sessions that messages may be for. Cheap to repeat.
 function M.attach()
-  require("claude-ide.ui.guard.typing").listen()
+  typing.listen()
   if not unsubscribe then
-    require("claude-ide.bus").on("session_stopped", stopped)
+    bus.on("session_stopped", stopped)
   end
-  unsubscribe = unsubscribe or require("claude-ide.bus").on("session_changed", session_changed)
+  unsubscribe = unsubscribe or bus.on("session_changed", session_changed)
 end
 
 ---Queues a message.

@@ -1,5 +1,10 @@
 -- Finds the receiver of a session's message: a chat of this Neovim, its terminal, or a CLI resumed in the terminal. A session that is
 -- running elsewhere is neither written to nor started again.
+local lazy = require("claude-ide.lazy")
+local catalogue = lazy("claude-ide.sessions.catalogue")
+local ide_terminal = lazy("claude-ide.terminal")
+local sessions = lazy("claude-ide.sessions")
+
 local M = {}
 
 ---@class claude-ide.deliver.Route
@@ -41,13 +46,12 @@ function M.of(session)
   if chat and chat.state ~= "ended" then
     return { kind = "chat", chat = chat }
   end
-  local terminal = require("claude-ide.terminal").of_session(session)
+  local terminal = ide_terminal.of_session(session)
   if terminal then
     return { kind = "terminal", buf = terminal:bufnr(), live = terminal:live() }
   end
-  local sessions = require("claude-ide.sessions")
   local problem = sessions.problem()
-  local live = require("claude-ide.sessions.catalogue").running(session)
+  local live = catalogue.running(session)
   if live and not own[live.pid] then
     return nil, ("it runs in another terminal (pid %d): write there"):format(live.pid)
   elseif problem then

@@ -1,6 +1,14 @@
 -- Files that each client asked about before its edits: the client's URI, the file's state on disk, and which servers had reported.
 -- The CLI shows its model the difference to its next request. So if a server was not ready before the edit, its old diagnostics
 -- must not appear as new.
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local ide_diagnostics = lazy("claude-ide.diagnostics")
+local ide_file = lazy("claude-ide.file")
+local lsp = lazy("claude-ide.lsp")
+local patch = lazy("claude-ide.buffer.patch")
+local servers = lazy("claude-ide.diagnostics.servers")
+
 local M = {}
 
 ---Maximum number of files per client.
@@ -22,7 +30,7 @@ local MAX_FILES = 500
 local files = {}
 
 local follow_clients = require("claude-ide.once")(function()
-  require("claude-ide.bus").on("client_disconnected", function(client)
+  bus.on("client_disconnected", function(client)
     files[client.id] = nil
   end)
 end)
@@ -51,7 +59,7 @@ function M.note(client, uri, path)
   end
   found.path, found.fresh, found.edited, found.complete, found.sent = path, true, false, {}, {}
   found.old, found.before = {}, nil
-  found.key = path and require("claude-ide.file").key_now(path)
+  found.key = path and ide_file.key_now(path)
   return found
 end
 
@@ -83,7 +91,7 @@ end
 ---@param list claude-ide.diagnostics.Baseline[] each with a path
 ---@param done fun(changes: table<string, claude-ide.lsp.FileChange>) on the main loop
 function M.look(list, done)
-  local kinds = require("claude-ide.lsp").FileChange
+  local kinds = lsp.FileChange
   local changes, open = {}, #list
   if open == 0 then
     return done(changes)
@@ -92,7 +100,7 @@ function M.look(list, done)
     vim.uv.fs_stat(
       file.path --[[@as string]],
       vim.schedule_wrap(function(_, stat)
-        local before, now = file.key, require("claude-ide.file").key(stat)
+        local before, now = file.key, ide_file.key(stat)
         file.key = now
         if before ~= now then
           file.edited = true
@@ -110,7 +118,6 @@ end
 ---Returns a function from a buffer's diagnostics to their servers.
 ---@return fun(diagnostic: vim.Diagnostic): integer?
 local function author_in(buf)
-  local servers, lsp = require("claude-ide.diagnostics.servers"), require("claude-ide.lsp")
   local clients = lsp.clients(buf)
   return function(diagnostic)
     return servers.author(diagnostic.namespace, clients)
@@ -162,7 +169,7 @@ local function outside_of_edit(known, buf, list)
     return counted(list)
   end
   local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
-  local hunks = require("claude-ide.buffer.patch").hunks(known.before.lines, lines)
+  local hunks = patch.hunks(known.before.lines, lines)
   return counted(vim.tbl_filter(function(diagnostic)
     local first, last = diagnostic.range.start.line + 1, diagnostic.range["end"].line + 1
     return not vim.iter(hunks):any(function(hunk)
@@ -187,9 +194,9 @@ function M.published(client_id, buf)
         local is_loaded = vim.api.nvim_buf_is_loaded(buf)
         if is_loaded and vim.api.nvim_buf_get_changedtick(buf) == before.tick then
           local said, client = {}, vim.lsp.get_client_by_id(client_id)
-          require("claude-ide.diagnostics").of_buffer(buf, function(raw, converted)
+          ide_diagnostics.of_buffer(buf, function(raw, converted)
             local namespace = raw.namespace --[[@as integer]]
-            if client and require("claude-ide.diagnostics.servers").author(namespace, { client }) then
+            if client and servers.author(namespace, { client }) then
               said[#said + 1] = converted
             end
           end)
@@ -209,7 +216,7 @@ end
 function M.since(known, buf, late)
   local sent, list = {}, {} ---@type table<integer, claude-ide.Diagnostic[]>, claude-ide.Diagnostic[]
   local author_of = author_in(buf)
-  require("claude-ide.diagnostics").of_buffer(buf, function(raw, converted)
+  ide_diagnostics.of_buffer(buf, function(raw, converted)
     local author = author_of(raw)
     if not author then
       list[#list + 1] = converted
@@ -244,8 +251,7 @@ function M.before_edit(known, buf, late)
   if not buf or is_new then
     return {}
   end
-  local servers = require("claude-ide.diagnostics.servers")
-  for _, client in ipairs(require("claude-ide.lsp").clients(buf)) do
+  for _, client in ipairs(lsp.clients(buf)) do
     servers.listen(client)
     if not late[client.id] and servers.is_settled(client.id, buf) then
       known.complete[client.id] = true
@@ -258,7 +264,7 @@ function M.before_edit(known, buf, late)
     end
   end
   local late_now = vim.tbl_extend("force", {}, late)
-  for _, client in ipairs(require("claude-ide.lsp").clients(buf)) do
+  for _, client in ipairs(lsp.clients(buf)) do
     late_now[client.id] = late_now[client.id] or not known.complete[client.id] or nil -- nothing is new yet
   end
   return M.since(known, buf, late_now)

@@ -1,6 +1,11 @@
 -- Waits until language servers have reported on a changed text.
 -- Invariant: every wait ends by its deadline. A server is waited for as long as its usual latency, and one that never reports is not
 -- waited for again.
+local lazy = require("claude-ide.lazy")
+local baseline = lazy("claude-ide.diagnostics.baseline")
+local lsp = lazy("claude-ide.lsp")
+local servers = lazy("claude-ide.diagnostics.servers")
+
 local M = {}
 
 local PULL = "textDocument/diagnostic"
@@ -33,10 +38,6 @@ local waits = {}
 
 local waits_made = 0
 
-local function known()
-  return require("claude-ide.diagnostics.servers")
-end
-
 local function slot(client_id, buf)
   return client_id .. ":" .. buf
 end
@@ -57,12 +58,12 @@ local function finish(wait)
     late[buf][client_id] = true
   end
   for _, open in pairs(wait.open) do
-    if open.client_id and not known().ran_out(open.client_id, open.buf, wait.ends - wait.began) then
+    if open.client_id and not servers.ran_out(open.client_id, open.buf, wait.ends - wait.began) then
       is_late(open.buf, open.client_id)
     end
   end
   for client_id in pairs(wait.clients) do
-    if known().is_working(client_id) then
+    if servers.is_working(client_id) then
       for buf in pairs(wait.bufs) do
         is_late(buf, client_id)
       end
@@ -76,7 +77,7 @@ local function is_quiet(wait)
     return false
   end
   for client_id in pairs(wait.clients) do
-    if known().is_working(client_id) then
+    if servers.is_working(client_id) then
       return false
     end
   end
@@ -109,9 +110,9 @@ local function lose_patience(wait)
   local now, next_look = vim.uv.now(), wait.ends
   for key, open in pairs(wait.open) do
     if open.client_id and open.until_ <= now and open.until_ < wait.ends then
-      if not known().is_working(open.client_id) then
+      if not servers.is_working(open.client_id) then
         wait.open[key] = nil
-        known().kept_silent(open.client_id, open.buf, now - wait.began)
+        servers.kept_silent(open.client_id, open.buf, now - wait.began)
       end
     else
       next_look = math.min(next_look, open.until_)
@@ -134,14 +135,14 @@ local function goes_on(wait, client_id)
   local now = vim.uv.now()
   for _, open in pairs(wait.open) do
     if open.client_id == client_id then
-      open.until_ = math.max(open.until_, now + known().patience(client_id, wait.ends - now))
+      open.until_ = math.max(open.until_, now + servers.patience(client_id, wait.ends - now))
     end
   end
 end
 
 ---@param version? integer of the text reported on
 local function published(client_id, buf, version)
-  require("claude-ide.diagnostics.baseline").published(client_id, buf)
+  baseline.published(client_id, buf)
   for wait in pairs(waits) do
     goes_on(wait, client_id)
     if wait.bufs[buf] and not (version and wait.versions[buf] and version < wait.versions[buf]) then
@@ -161,17 +162,16 @@ end
 
 local function open_slot(wait, client, buf)
   local now = vim.uv.now()
-  known().ask(client.id, buf)
+  servers.ask(client.id, buf)
   wait.open[slot(client.id, buf)] = {
     client_id = client.id,
     buf = buf,
-    until_ = now + known().patience(client.id, wait.ends - now),
+    until_ = now + servers.patience(client.id, wait.ends - now),
   }
 end
 
 local function ask(wait, client, buf)
-  local lsp = require("claude-ide.lsp")
-  known().listen(client, buf)
+  servers.listen(client, buf)
   if lsp.supports(client, PULL, buf) then
     -- Without a handler of ours: the client's own one receives the response, and is observed.
     local params = { textDocument = { uri = vim.uri_from_bufnr(buf) } }
@@ -183,13 +183,13 @@ local function ask(wait, client, buf)
   end
   wait.clients[client.id] = true
   lsp.flush(client, buf)
-  if not known().has_judged(client.id, buf) then
+  if not servers.has_judged(client.id, buf) then
     open_slot(wait, client, buf)
   end
 end
 
 local function await_start(wait, buf)
-  local starting = require("claude-ide.lsp").is_starting(buf)
+  local starting = lsp.is_starting(buf)
   wait.open["starting:" .. buf] = starting and { buf = buf, until_ = wait.ends } or nil
 end
 
@@ -231,9 +231,9 @@ local function not_judged(bufs)
   local late = {}
   for _, buf in ipairs(bufs) do
     late[buf] = {}
-    for _, client in ipairs(require("claude-ide.lsp").clients(buf)) do
-      known().listen(client, buf)
-      late[buf][client.id] = not known().has_judged(client.id, buf) or nil
+    for _, client in ipairs(lsp.clients(buf)) do
+      servers.listen(client, buf)
+      late[buf][client.id] = not servers.has_judged(client.id, buf) or nil
     end
   end
   return late
@@ -246,7 +246,6 @@ end
 ---@param done fun(late: table<integer, table<integer, true>>)
 ---@param settle_ms? integer required silence after the last report
 function M.wait(bufs, ms, done, settle_ms)
-  local lsp = require("claude-ide.lsp")
   local waiting = vim.tbl_filter(function(buf)
     return vim.api.nvim_buf_is_loaded(buf) and (#lsp.clients(buf) > 0 or lsp.is_starting(buf))
   end, bufs)
@@ -255,7 +254,7 @@ function M.wait(bufs, ms, done, settle_ms)
   elseif ms <= 0 then
     return done(not_judged(waiting))
   end
-  known().subscribe(published, worked)
+  servers.subscribe(published, worked)
   vim.uv.update_time()
   local wait = begin(ms, done, settle_ms)
   for _, buf in ipairs(waiting) do

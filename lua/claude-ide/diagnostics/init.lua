@@ -1,5 +1,16 @@
 -- Converts `vim.diagnostic` to the protocol's diagnostics, with its severities, columns and limits, and notifies clients of changes.
 -- Withheld files have none.
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local config = lazy("claude-ide.config")
+local file = lazy("claude-ide.file")
+local path = lazy("claude-ide.path")
+local position = lazy("claude-ide.position")
+local privacy = lazy("claude-ide.privacy")
+local server = lazy("claude-ide.server")
+local servers = lazy("claude-ide.diagnostics.servers")
+local stamp = lazy("claude-ide.buffer.stamp")
+
 local M = {}
 
 local GROUP = "claude-ide.diagnostics"
@@ -32,7 +43,7 @@ local function line_reader(buf)
   local lines
   return function(row)
     if not lines then
-      local text = require("claude-ide.file").read_start(vim.api.nvim_buf_get_name(buf), MAX_READ_BYTES)
+      local text = file.read_start(vim.api.nvim_buf_get_name(buf), MAX_READ_BYTES)
       lines = vim.split(text or "", "\r?\n")
     end
     return lines[row + 1] or ""
@@ -43,14 +54,13 @@ end
 ---@param diagnostic vim.Diagnostic
 ---@return string
 function M.message(diagnostic)
-  return require("claude-ide.privacy").redact(diagnostic.message or "")
+  return privacy.redact(diagnostic.message or "")
 end
 
 ---@param diagnostic vim.Diagnostic
 ---@param read_line fun(row: integer): string
 ---@return claude-ide.Diagnostic
 local function convert(diagnostic, read_line)
-  local position = require("claude-ide.position")
   local function at(row, col)
     return { line = row, character = position.utf16(read_line(row), col) }
   end
@@ -88,7 +98,7 @@ local function worst(list, limit)
 end
 
 local function may_be_told(buf)
-  return require("claude-ide.privacy").verdict(buf) == "tell"
+  return privacy.verdict(buf) == "tell"
 end
 
 ---The diagnostics of one buffer, worst first.
@@ -99,7 +109,7 @@ function M.of_buffer(buf, each)
   if not may_be_told(buf) then
     return {}
   end
-  local limit = require("claude-ide.config").get().diagnostics.max_per_file
+  local limit = config.get().diagnostics.max_per_file
   local read_line = line_reader(buf)
   return vim.tbl_map(function(diagnostic)
     local converted = convert(diagnostic, read_line)
@@ -113,7 +123,7 @@ end
 ---The diagnostics of all buffers; the worst ones if there are too many.
 ---@return table<integer, claude-ide.Diagnostic[]> by buffer
 function M.of_all()
-  local limits = require("claude-ide.config").get().diagnostics
+  local limits = config.get().diagnostics
   local by_buf = {}
   for _, diagnostic in ipairs(vim.diagnostic.get()) do
     local buf = diagnostic.bufnr --[[@as integer]]
@@ -151,14 +161,13 @@ local timer
 local function tell()
   local bufs = changed
   changed = {}
-  local server = require("claude-ide.server")
   if #server.clients() == 0 then
     return
   end
   for buf in pairs(bufs) do
     if vim.api.nvim_buf_is_valid(buf) and may_be_told(buf) then
       local message = {
-        uri = require("claude-ide.path").to_uri(vim.api.nvim_buf_get_name(buf)),
+        uri = path.to_uri(vim.api.nvim_buf_get_name(buf)),
         diagnostics = M.of_buffer(buf),
       }
       local hash = vim.fn.sha256(vim.json.encode(message))
@@ -175,7 +184,7 @@ end
 function M.on_changed(buf)
   changed[buf] = true
   if timer and not timer:is_active() then
-    timer:start(require("claude-ide.config").get().diagnostics.debounce_ms, 0, vim.schedule_wrap(tell))
+    timer:start(config.get().diagnostics.debounce_ms, 0, vim.schedule_wrap(tell))
   end
 end
 
@@ -187,7 +196,7 @@ end
 
 local function start()
   timer = timer or assert(vim.uv.new_timer())
-  require("claude-ide.buffer.stamp").attach()
+  stamp.attach()
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
   vim.api.nvim_create_autocmd("DiagnosticChanged", {
     group = group,
@@ -201,7 +210,7 @@ local function start()
     callback = function(event)
       local client = vim.lsp.get_client_by_id(event.data.client_id)
       if client then
-        require("claude-ide.diagnostics.servers").listen(client, event.buf)
+        servers.listen(client, event.buf)
       end
     end,
   })
@@ -209,28 +218,28 @@ local function start()
     group = group,
     desc = "Claude: know which language servers are at work",
     callback = function(event)
-      require("claude-ide.diagnostics.servers").progress(event.data.client_id, event.data.params)
+      servers.progress(event.data.client_id, event.data.params)
     end,
   })
   vim.api.nvim_create_autocmd({ "BufUnload", "LspDetach" }, {
     group = group,
     desc = "Claude: language servers have judged no text of a buffer that is gone",
     callback = function(event)
-      require("claude-ide.diagnostics.servers").forget_buffer(event.buf)
+      servers.forget_buffer(event.buf)
       told[event.buf] = nil
     end,
   })
   -- Loading vim.lsp is slow; if it is not loaded, no client runs.
   if package.loaded["vim.lsp"] then
     for _, client in ipairs(vim.lsp.get_clients()) do
-      require("claude-ide.diagnostics.servers").listen(client)
+      servers.listen(client)
     end
   end
 end
 
 local function stop()
   vim.api.nvim_create_augroup(GROUP, { clear = true })
-  require("claude-ide.buffer.stamp").detach()
+  stamp.detach()
   changed, told = {}, {}
   if timer then
     timer:close()
@@ -240,10 +249,9 @@ end
 
 ---Follows the server's state. Idempotent.
 M.attach = require("claude-ide.once")(function()
-  local server = require("claude-ide.server")
-  require("claude-ide.bus").on("server_started", start)
-  require("claude-ide.bus").on("server_stopped", stop)
-  require("claude-ide.bus").on("client_ready", function()
+  bus.on("server_started", start)
+  bus.on("server_stopped", stop)
+  bus.on("client_ready", function()
     told = {}
   end)
   if server.is_running() then

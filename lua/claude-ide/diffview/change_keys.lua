@@ -1,5 +1,15 @@
 -- Diff mode's keys: `]c` and `[c` in every layout, since diff mode itself stops at each pair of lines; and `do` in layouts without
 -- diff mode. And what the key for removed lines does.
+local lazy = require("claude-ide.lazy")
+local counted = lazy("claude-ide.counted")
+local first_change = lazy("claude-ide.diffview.first_change")
+local hunks = lazy("claude-ide.diffview.hunks")
+local notice = lazy("claude-ide.ui.notice")
+local text_float = lazy("claude-ide.ui.text_float")
+local typing = lazy("claude-ide.ui.guard.typing")
+local unified = lazy("claude-ide.diffview.unified")
+local window = lazy("claude-ide.window")
+
 local M = {}
 
 ---@param pair claude-ide.diffview.Pair
@@ -18,7 +28,7 @@ function M.jump(pair, direction)
   local lnum, last = vim.api.nvim_win_get_cursor(0)[1], vim.api.nvim_buf_line_count(buf)
   local list, left, found = pair.hunks.list, vim.v.count1, nil
   local is_shown = vim.api.nvim_win_is_valid(pair.wins.proposal) -- not if it was closed a moment ago
-  local seen = is_shown and pair.wins.now and require("claude-ide.diffview.first_change").is_seen
+  local seen = is_shown and pair.wins.now and first_change.is_seen
   for i = direction == 1 and 1 or #list, direction == 1 and #list or 1, direction do
     local further = (math.min(list[i][start], last) - lnum) * direction > 0
     if further and (not seen or seen(pair.wins.proposal, list[i])) then
@@ -36,14 +46,13 @@ function M.jump(pair, direction)
     vim.api.nvim_win_set_cursor(0, { math.min(math.max(found[start], 1), last), 0 })
     vim.cmd("normal! zv")
   else
-    require("claude-ide.diffview.unified").go_to(pair, found, vim.api.nvim_get_current_win())
+    unified.go_to(pair, found, vim.api.nvim_get_current_win())
   end
 end
 
 ---Replaces the change under the cursor by the current text.
 ---@param pair claude-ide.diffview.Pair
 function M.obtain(pair)
-  local hunks = require("claude-ide.diffview.hunks")
   local side = side_of(pair, vim.api.nvim_get_current_buf())
   if not vim.bo[pair.bufs.proposal].modifiable then
     return
@@ -59,23 +68,23 @@ end
 function M.show_removed(pair)
   local hunk, buf = nil, vim.api.nvim_get_current_buf() ---@type claude-ide.buffer.Hunk?, integer
   if pair and pair.hunks and vim.tbl_contains(vim.tbl_values(pair.bufs), buf) then
-    hunk = require("claude-ide.diffview.hunks").at(pair.hunks, side_of(pair, buf), vim.fn.line("."))
+    hunk = hunks.at(pair.hunks, side_of(pair, buf), vim.fn.line("."))
   end
   if not pair or not hunk or hunk.old_count == 0 then
-    require("claude-ide.ui.notice").info("No lines are removed here.")
+    notice.info("No lines are removed here.")
     return
   end
   local lines = vim.list_slice(pair.hunks.old, hunk.old, hunk.old + hunk.old_count - 1)
-  local title = require("claude-ide.counted")(#lines, "removed line")
+  local title = counted(#lines, "removed line")
   M.hide_removed(pair)
-  pair.removed_win = require("claude-ide.ui.text_float").show(lines, title, vim.bo[pair.bufs.now].filetype)
+  pair.removed_win = text_float.show(lines, title, vim.bo[pair.bufs.now].filetype)
 end
 
 ---@param pair claude-ide.diffview.Pair
 function M.hide_removed(pair)
   local win = pair.removed_win
   pair.removed_win = nil
-  require("claude-ide.window").close(win)
+  window.close(win)
 end
 
 ---@param pair claude-ide.diffview.Pair
@@ -94,7 +103,7 @@ function M.map(pair)
         run()
       else
         -- The diff was decided, and another screen appeared between the key and this.
-        require("claude-ide.ui.guard.typing").pass_on()
+        typing.pass_on()
       end
     end
     vim.keymap.set("n", lhs, pressed, { buffer = buf, desc = "Claude Code: " .. desc })
@@ -129,7 +138,7 @@ function M.unmap(pair)
     return
   end
   pair.unmap_keys = nil
-  if require("claude-ide.ui.guard.typing").is_function_chosen() then
+  if typing.is_function_chosen() then
     vim.schedule(unmap)
   else
     unmap()

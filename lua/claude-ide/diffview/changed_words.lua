@@ -1,4 +1,7 @@
 -- Finds changed words between two versions of a line. Bounded: very different lines have none, long lines have one changed part.
+local lazy = require("claude-ide.lazy")
+local hunk = lazy("claude-ide.hunk")
+
 local M = {}
 
 ---Longer lines are not compared by word.
@@ -104,7 +107,7 @@ function M.between(old, new)
   end
   local old_tokens, old_starts = tokens_of(old)
   local new_tokens, new_starts = tokens_of(new)
-  local indices = require("claude-ide.hunk").xdiff(
+  local indices = hunk.xdiff(
     table.concat(old_tokens, "\n") .. "\n",
     table.concat(new_tokens, "\n") .. "\n",
     { result_type = "indices", algorithm = "minimal" }
@@ -136,11 +139,10 @@ function M.pair(old, new)
     end
     return paired
   end
-  local indices =
-    require("claude-ide.hunk").xdiff(table.concat(old, "\n") .. "\n", table.concat(new, "\n") .. "\n", {
-      result_type = "indices",
-      linematch = MAX_LINES,
-    })
+  local indices = hunk.xdiff(table.concat(old, "\n") .. "\n", table.concat(new, "\n") .. "\n", {
+    result_type = "indices",
+    linematch = MAX_LINES,
+  })
   for _, index in
     ipairs(indices --[[@as integer[][] ]])
   do

@@ -1,6 +1,9 @@
 -- Highlight groups of added and removed lines, for all layouts and other views: `ClaudeDiffAddedLine` and `ClaudeDiffRemovedLine`, with a
 -- `…Word` each. Derived from the colour scheme's backgrounds, so that syntax highlighting stays visible. Groups defined by the user or
 -- the scheme are kept.
+local lazy = require("claude-ide.lazy")
+local highlights = lazy("claude-ide.ui.highlights")
+
 local M = {}
 
 ---Strength of a changed word's colour over its line's.
@@ -244,7 +247,6 @@ function M.define()
   local changed, text = get("DiffChange"), get("DiffText")
   make("ClaudeDiffChangedLine", next(changed) and { link = "DiffChange" } or { link = "CursorLine" })
   make("ClaudeDiffChangedWord", next(text) and { link = "DiffText" } or added_word)
-  local highlights = require("claude-ide.ui.highlights")
   highlights.define_shared()
   -- Before 0.11 ours have no colour of their own.
   readable[vim.fn.has("nvim-0.11") == 1 and "WinBar" or "Normal"] = highlights.IN_WINBARS

@@ -1,4 +1,9 @@
 -- Compares the current text with the proposal. Large texts are compared on a thread: 10 MB take 80 ms to several seconds.
+local lazy = require("claude-ide.lazy")
+local bytes = lazy("claude-ide.buffer.bytes")
+local diffview_hunks = lazy("claude-ide.diffview.hunks")
+local ide_hunk = lazy("claude-ide.hunk")
+
 local M = {}
 
 ---Maximum size of both sides for the main loop (a few milliseconds).
@@ -19,7 +24,7 @@ local DEADLINE_MS = 1500
 ---@param hunks claude-ide.buffer.Hunk[]
 ---@return claude-ide.diffview.Comparison
 local function counted(hunks)
-  local added, removed = require("claude-ide.hunk").count(hunks)
+  local added, removed = ide_hunk.count(hunks)
   return { hunks = hunks, added = added, removed = removed }
 end
 
@@ -27,7 +32,7 @@ end
 ---@param new string[]
 ---@return claude-ide.diffview.Comparison
 local function as_one(old, new)
-  local hunk = require("claude-ide.hunk").between_ends(old, new)
+  local hunk = ide_hunk.between_ends(old, new)
   return counted((hunk.old_count > 0 or hunk.new_count > 0) and { hunk } or {})
 end
 
@@ -112,8 +117,8 @@ end
 ---@param guarded fun(fn: function): function wraps functions of later turns
 ---@param later? fun(comparison: claude-ide.diffview.Comparison) called after `done` got a rough one
 function M.run(old, new, done, guarded, later)
-  local size = require("claude-ide.buffer.bytes").size
-  local options = require("claude-ide.diffview.hunks").diffopt()
+  local size = bytes.size
+  local options = diffview_hunks.diffopt()
   if size(old) + size(new) <= MAX_DIRECT_BYTES then
     local numbers = work(joined(old), joined(new), #old + #new, options.algorithm, options.indent_heuristic)
     return done(counted(numbers and parse(numbers) or as_one(old, new).hunks))

@@ -1,4 +1,7 @@
 -- Scrolls a diff to its first change, on both sides, when it opens.
+local lazy = require("claude-ide.lazy")
+local changed_words = lazy("claude-ide.diffview.changed_words")
+
 local M = {}
 
 ---Whether diff mode shows a change; with `iwhite` etc. in 'diffopt' it hides some.
@@ -51,7 +54,7 @@ function M.place(hunks, win, hunk, rows)
     return lnum, 0
   end
   local line = vim.api.nvim_buf_get_lines(buf, lnum - 1, lnum, true)[1]
-  local column = require("claude-ide.diffview.changed_words").common(hunks.old[hunk.old], line)
+  local column = changed_words.common(hunks.old[hunk.old], line)
   local info = vim.fn.getwininfo(win)[1]
   local room = (info.width - info.textoff) * (vim.wo[win].wrap and math.max(height / 2, 1) or 1)
   local beyond = vim.fn.strdisplaywidth(line:sub(1, column)) >= room - 1

@@ -1,4 +1,10 @@
 -- A diff in floats: a frame in the middle of the screen with one or two windows, which share the line between them.
+local lazy = require("claude-ide.lazy")
+local layout = lazy("claude-ide.diffview.layout")
+local path = lazy("claude-ide.path")
+local ui_border = lazy("claude-ide.ui.border")
+local window = lazy("claude-ide.window")
+
 ---@type claude-ide.diffview.Place
 ---@diagnostic disable-next-line: missing-fields -- the functions follow
 local M = { shared = true }
@@ -24,7 +30,7 @@ local FRAMES = {
 
 ---@return string[]
 local function frame()
-  local wanted = require("claude-ide.ui.border")()
+  local wanted = ui_border()
   if type(wanted) == "table" and #wanted == 8 then
     -- Of the joints such a border says nothing: the sides go on.
     return vim.list_extend(vim.list_slice(wanted), { wanted[2], wanted[6], wanted[8], wanted[4] })
@@ -55,7 +61,7 @@ end
 ---@param width integer
 ---@return table[] chunks
 local function title(view, width)
-  local name = vim.fn.strtrans(require("claude-ide.path").short(view.path))
+  local name = vim.fn.strtrans(path.short(view.path))
   local shown = name
   while vim.fn.strdisplaywidth(shown) > math.max(width - 20, 8) do
     local rest = shown:match("^…?/?[^/]+(/.+)$")
@@ -76,7 +82,6 @@ end
 ---@return table<"list"|claude-ide.diffview.Side, vim.api.keyset.win_config>
 local function configs(view)
   local at, f = room(), frame()
-  local layout = require("claude-ide.diffview.layout")
   local direction = not view.one_window and layout.get(view.layout).now
   local is_first = direction == "left" or direction == "above"
   local one, other = is_first and "now" or "proposal", is_first and "proposal" or "now"
@@ -149,7 +154,7 @@ function M.fit(view)
 end
 
 function M.close(view)
-  require("claude-ide.window").close_all(vim.tbl_values(view.wins))
+  window.close_all(vim.tbl_values(view.wins))
 end
 
 return M

@@ -1,6 +1,11 @@
 -- The changes of a proposal against the current text, updated incrementally: each edit only compares the lines that it touched, so the
 -- cost does not depend on the file's size.
 -- Invariant: the current text with `list` applied is the proposal's text.
+local lazy = require("claude-ide.lazy")
+local bytes = lazy("claude-ide.buffer.bytes")
+local ide_hunk = lazy("claude-ide.hunk")
+local patch = lazy("claude-ide.buffer.patch")
+
 local M = {}
 
 ---Differences between two texts, kept up to date by their owner.
@@ -37,7 +42,7 @@ end
 ---@param hunks claude-ide.diffview.Differences
 ---@return boolean whether the text is empty, though its buffer has one line
 local function is_empty(hunks)
-  return require("claude-ide.buffer.bytes").is_empty(hunks.buf, hunks.format)
+  return bytes.is_empty(hunks.buf, hunks.format)
 end
 
 ---@param hunks claude-ide.diffview.Hunks
@@ -50,7 +55,7 @@ end
 ---@param new string[]
 ---@return claude-ide.buffer.Hunk[]
 local function compare(old, new)
-  return require("claude-ide.buffer.patch").hunks(old, new, M.diffopt().algorithm)
+  return patch.hunks(old, new, M.diffopt().algorithm)
 end
 
 ---@param hunks claude-ide.diffview.Hunks
@@ -111,7 +116,7 @@ end
 ---@param hunks claude-ide.diffview.Hunks
 ---@return boolean
 local function adds_up(hunks)
-  local added, removed = require("claude-ide.hunk").count(hunks.list)
+  local added, removed = ide_hunk.count(hunks.list)
   return #hunks.old + added - removed == line_count(hunks)
 end
 
@@ -159,7 +164,7 @@ end
 ---@param changed fun()
 ---@return claude-ide.diffview.Hunks
 function M.follow(text, changed)
-  local lines_of = require("claude-ide.buffer.bytes").lines_of
+  local lines_of = bytes.lines_of
   local hunks = {
     buf = text.bufs.proposal,
     format = text.format,
@@ -231,7 +236,7 @@ end
 ---@param lnum integer
 ---@return integer lnum
 function M.map(hunks, lnum)
-  return require("claude-ide.buffer.patch").map(hunks.list, lnum)
+  return patch.map(hunks.list, lnum)
 end
 
 ---The hunk at a line; one that only removes lines is at their position.
@@ -277,7 +282,6 @@ end
 ---@param count integer
 ---@param lines string[]
 local function replace(hunks, first, count, lines)
-  local patch = require("claude-ide.buffer.patch")
   patch.break_undo(hunks.buf)
   if is_empty(hunks) then
     first, count = 1, 1

@@ -1,5 +1,8 @@
 -- Layouts of a diff's sides, as data. `windows` applies them.
 -- A layout is relative: it fits a tab page, a window or a float. All keep the proposal's window, so that switching does not affect it.
+local lazy = require("claude-ide.lazy")
+local config = lazy("claude-ide.config")
+
 local M = {}
 
 ---@alias claude-ide.diffview.Side "now"|"proposal"
@@ -49,7 +52,7 @@ function M.preferred()
   if chosen then
     return chosen
   end
-  local layout = require("claude-ide.config").get().diff.layout
+  local layout = config.get().diff.layout
   if layout == "auto" then
     return vim.o.columns < MIN_COLUMNS and "unified" or "vertical"
   end

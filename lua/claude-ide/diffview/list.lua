@@ -1,4 +1,11 @@
 -- The list of files of a review or proposal: per line a file, its kind of change, counts, and state.
+local lazy = require("claude-ide.lazy")
+local highlights = lazy("claude-ide.ui.highlights")
+local ide_width = lazy("claude-ide.width")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local paths = lazy("claude-ide.path")
+local windows = lazy("claude-ide.diffview.windows")
+
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.diffview.list")
@@ -51,12 +58,12 @@ local draw_again = {}
 
 ---@return integer buf
 function M.make()
-  require("claude-ide.ui.highlights").link(LINKS)
+  highlights.link(LINKS)
   for before in pairs(draw_again) do
     draw_again[before] = vim.api.nvim_buf_is_valid(before) and draw_again[before] or nil
   end
   local buf ---@type integer
-  buf = require("claude-ide.ui.own_buffer").create({
+  buf = own_buffer.create({
     kind = "changes",
     name = { "changes", "Claude" },
     is_private = true,
@@ -72,7 +79,7 @@ end
 ---@return string name
 ---@return string folder
 local function split(path)
-  local shown = vim.fn.strtrans(require("claude-ide.path").short(path))
+  local shown = vim.fn.strtrans(paths.short(path))
   local folder = vim.fs.dirname(shown)
   return vim.fs.basename(shown), folder ~= "." and folder or ""
 end
@@ -183,14 +190,14 @@ function M.render(buf, entries, shown, words)
   draw_again[buf] = function()
     M.render(buf, entries, shown, words)
   end
-  local lines, width, cells = {}, M.width(entries), require("claude-ide.width")
+  local lines, width = {}, M.width(entries)
   for i, entry in ipairs(entries) do
     local name, folder = split(entry.path)
     local line = (" %s %s  %s"):format(icon(entry), name, folder):gsub("%s+$", "")
-    lines[i] = cells.cut(line, width - cells.of_chunks(tally(entry)) - 1)
+    lines[i] = ide_width.cut(line, width - ide_width.of_chunks(tally(entry)) - 1)
   end
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
-  require("claude-ide.ui.own_buffer").change(buf, function()
+  own_buffer.change(buf, function()
     if not vim.deep_equal(vim.api.nvim_buf_get_lines(buf, 0, -1, true), lines) then
       vim.api.nvim_buf_set_lines(buf, 0, -1, true, lines)
     end
@@ -238,7 +245,7 @@ function M.follow(view, group, show)
     end,
   })
   vim.keymap.set("n", "<CR>", function()
-    require("claude-ide.diffview.windows").focus(view)
+    windows.focus(view)
   end, { buffer = buf, nowait = true, desc = "Claude Code: go to the file" })
 end
 

@@ -1,4 +1,12 @@
 -- Compares two texts on the screen: by diff mode in two windows, else in one (unified.lua). Callers create and place the windows.
+local lazy = require("claude-ide.lazy")
+local change_keys = lazy("claude-ide.diffview.change_keys")
+local colours = lazy("claude-ide.diffview.colours")
+local first_change = lazy("claude-ide.diffview.first_change")
+local hidden_marks = lazy("claude-ide.ui.hidden_marks")
+local nearest_first = lazy("claude-ide.diffview.nearest_first")
+local unified = lazy("claude-ide.diffview.unified")
+
 local M = {}
 
 ---@class claude-ide.diffview.Pair
@@ -64,9 +72,9 @@ end
 local function mark_side(pair, side, counted)
   local buf, win, turn = pair.bufs[side], pair.wins[side], pair.marking
   local parts = parts_of(pair.hunks.list, side == "now" and "old" or "new")
-  require("claude-ide.diffview.nearest_first").draw(parts, pair.hunks, win, function(part)
+  nearest_first.draw(parts, pair.hunks, win, function(part)
     local lines = vim.api.nvim_buf_get_lines(buf, part.new - 1, part.new - 1 + part.new_count, false)
-    local count, line_of = 0, require("claude-ide.ui.hidden_marks").line
+    local count, line_of = 0, hidden_marks.line
     for at, line in ipairs(lines) do
       count = count + line_of(buf, part.new + at - 2, line, { namespace = namespace })
     end
@@ -114,7 +122,7 @@ end
 ---@param pair claude-ide.diffview.Pair
 local function colour(pair)
   for side, win in pairs(pair.wins) do
-    local groups = require("claude-ide.diffview.colours").of_side(side)
+    local groups = colours.of_side(side)
     local given = vim.wo[win].winhighlight
     if given ~= "" then
       table.insert(groups, 1, given)
@@ -161,26 +169,26 @@ end
 
 ---@param pair claude-ide.diffview.Pair
 function M.compare(pair)
-  require("claude-ide.diffview.colours").define()
+  colours.define()
   if pair.wins.now then
     colour(pair)
     start_diff_mode(pair)
   else
-    require("claude-ide.diffview.unified").show(pair)
+    unified.show(pair)
   end
   mark_hidden_text(pair)
   if not pair.without_keys then
-    require("claude-ide.diffview.change_keys").map(pair)
+    change_keys.map(pair)
   end
 end
 
 ---Removes everything that `compare` has set in windows and buffers.
 ---@param pair claude-ide.diffview.Pair
 function M.end_comparing(pair)
-  require("claude-ide.diffview.change_keys").unmap(pair)
-  require("claude-ide.diffview.change_keys").hide_removed(pair)
+  change_keys.unmap(pair)
+  change_keys.hide_removed(pair)
   unmark_hidden_text(pair)
-  require("claude-ide.diffview.unified").hide(pair)
+  unified.hide(pair)
   end_diff_mode(pair)
 end
 
@@ -239,11 +247,11 @@ end
 ---@param pair claude-ide.diffview.Pair
 function M.go_to_first_change(pair)
   if pair.wins.now then
-    if require("claude-ide.diffview.first_change").show(pair) then
+    if first_change.show(pair) then
       M.align(pair)
     end
   else
-    require("claude-ide.diffview.unified").go_to_first(pair)
+    unified.go_to_first(pair)
   end
 end
 
@@ -251,7 +259,7 @@ end
 ---@param pair claude-ide.diffview.Pair
 function M.refresh(pair)
   mark_hidden_text(pair)
-  require("claude-ide.diffview.unified").refresh(pair)
+  unified.refresh(pair)
 end
 
 return M

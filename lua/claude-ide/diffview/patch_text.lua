@@ -1,11 +1,18 @@
 -- Formats two texts as a unified diff, for Claude, other programs and the page.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local buffer_bytes = lazy("claude-ide.buffer.bytes")
+local file = lazy("claude-ide.file")
+local hunk = lazy("claude-ide.hunk")
+local position = lazy("claude-ide.position")
+
 local M = {}
 
 ---Longer texts are not compared: it would block Neovim.
 local MAX_BYTES = 256 * 1024
 
 local function shown(text)
-  text = require("claude-ide.position").valid(text):gsub("\r\n", "\n")
+  text = position.valid(text):gsub("\r\n", "\n")
   return text
 end
 
@@ -17,7 +24,7 @@ function M.of(old, new, context)
   if #old > MAX_BYTES or #new > MAX_BYTES then
     return nil
   end
-  local diff = require("claude-ide.hunk").xdiff(shown(old), shown(new), { ctxlen = context or 3 })
+  local diff = hunk.xdiff(shown(old), shown(new), { ctxlen = context or 3 })
   return type(diff) == "string" and diff or ""
 end
 
@@ -25,7 +32,7 @@ end
 ---@param path string
 ---@return string? bytes "": no such file; nil: too long, or it cannot be read
 function M.on_disk(path)
-  local bytes, why_not = require("claude-ide.file").read_now(path, MAX_BYTES)
+  local bytes, why_not = file.read_now(path, MAX_BYTES)
   return bytes or why_not == "missing" and "" or nil
 end
 
@@ -36,8 +43,8 @@ end
 function M.of_unsaved(buf, context)
   local size = vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf))
   local disk = size <= MAX_BYTES and M.on_disk(vim.api.nvim_buf_get_name(buf))
-  local saved = disk and require("claude-ide.buffer.bytes").text(disk)
-  return saved and M.of(saved, require("claude-ide.buffer").text(buf), context) or nil
+  local saved = disk and buffer_bytes.text(disk)
+  return saved and M.of(saved, buffer.text(buf), context) or nil
 end
 
 return M

@@ -1,5 +1,12 @@
 -- Where the windows of two texts are opened: in their own tab page, among the user's windows, or in floats.
 -- A place handles windows and sizes, not their content and look.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local file_window = lazy("claude-ide.ui.file_window")
+local layout = lazy("claude-ide.diffview.layout")
+local option = lazy("claude-ide.option")
+local window = lazy("claude-ide.window")
+
 local M = {}
 
 ---@alias claude-ide.diffview.PlaceName "tab"|"current"|"float"
@@ -16,7 +23,7 @@ local M = {}
 ---@param fn fun(): T
 ---@return T
 function M.keeping_cursors(fn)
-  return require("claude-ide.option").during("splitkeep", "cursor", fn)
+  return option.during("splitkeep", "cursor", fn)
 end
 
 ---Opens or closes windows without resizing others.
@@ -25,7 +32,7 @@ end
 ---@return T
 function M.keeping_sizes(fn)
   return M.keeping_cursors(function()
-    return require("claude-ide.option").during("equalalways", false, fn)
+    return option.during("equalalways", false, fn)
   end)
 end
 
@@ -67,7 +74,7 @@ function M.leaving(view, fn)
     and #vim.api.nvim_list_tabpages() == 2
     and not M.has_guests(view)
   if tab_line_goes then
-    return require("claude-ide.option").during("showtabline", 0, fn)
+    return option.during("showtabline", 0, fn)
   end
   fn()
 end
@@ -122,7 +129,6 @@ end
 ---@param view claude-ide.diffview.View
 local function even(view)
   local first, second = view.wins.now, view.wins.proposal
-  local layout = require("claude-ide.diffview.layout")
   local direction = layout.get(view.layout).now
   if not (first and direction and vim.api.nvim_win_is_valid(first) and vim.api.nvim_win_is_valid(second)) then
     return
@@ -171,7 +177,7 @@ function tab.close(view)
   elseif not M.has_guests(view) then
     pcall(vim.api.nvim_command, vim.api.nvim_tabpage_get_number(view.tab) .. "tabclose!")
   end
-  require("claude-ide.window").close_all(open)
+  window.close_all(open)
 end
 
 ---A diff among the user's windows: it takes space from one that shows a file, which keeps a line or two.
@@ -188,12 +194,12 @@ local MIN_HEIGHT = 8
 ---@return integer win
 ---@return "above"|"left"|"right" side
 local function neighbour(view)
-  local buf = require("claude-ide.buffer").find(view.old_path)
-  local win = require("claude-ide.ui.file_window").choose(buf or -1, vim.api.nvim_get_current_tabpage())
+  local buf = buffer.find(view.old_path)
+  local win = file_window.choose(buf or -1, vim.api.nvim_get_current_tabpage())
   if win and vim.api.nvim_win_get_height(win) >= MIN_HEIGHT then
     return win, "above"
   end
-  return require("claude-ide.ui.file_window").beside()
+  return file_window.beside()
 end
 
 function current.open(view)
@@ -222,7 +228,7 @@ function current.close(view)
   elseif not M.has_guests(view) then
     vacate(view, table.remove(open, 1))
   end
-  require("claude-ide.window").close_all(open)
+  window.close_all(open)
 end
 
 ---@param name claude-ide.diffview.PlaceName

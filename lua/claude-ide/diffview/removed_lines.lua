@@ -1,4 +1,7 @@
 -- Renders removed lines as virtual lines, with syntax highlighting and changed words, cut or wrapped to the window's width.
+local lazy = require("claude-ide.lazy")
+local invisible_text = lazy("claude-ide.invisible_text")
+
 local M = {}
 
 ---Size limit for syntax highlighting, which takes some ten milliseconds after the diff is displayed.
@@ -123,7 +126,7 @@ local function visible(text, column, look)
     local width = look.tabstop - column % look.tabstop
     return (" "):rep(width), width
   end
-  text = vim.fn.strtrans(text .. require("claude-ide.invisible_text").names(text))
+  text = vim.fn.strtrans(text .. invisible_text.names(text))
   return text, vim.api.nvim_strwidth(text)
 end
 

@@ -1,4 +1,14 @@
 -- The unified layout: the proposal's buffer, editable, with removed lines as virtual lines above added ones.
+local lazy = require("claude-ide.lazy")
+local changed_words = lazy("claude-ide.diffview.changed_words")
+local config = lazy("claude-ide.config")
+local counted = lazy("claude-ide.counted")
+local diffview_hunks = lazy("claude-ide.diffview.hunks")
+local first_change = lazy("claude-ide.diffview.first_change")
+local key_list = lazy("claude-ide.ui.key_list")
+local nearest_first = lazy("claude-ide.diffview.nearest_first")
+local removed_lines = lazy("claude-ide.diffview.removed_lines")
+
 local M = {}
 
 ---Unfolded lines around a hunk, unless set in 'diffopt'.
@@ -32,9 +42,8 @@ end
 ---@param count integer
 ---@return string
 local function note_of(count)
-  local rest = require("claude-ide.counted")(count, "more removed line")
-  local key =
-    require("claude-ide.ui.key_list").keys(require("claude-ide.config").get().diff.keymaps.removed)[1]
+  local rest = counted(count, "more removed line")
+  local key = key_list.keys(config.get().diff.keymaps.removed)[1]
   return key and ("… %s: %s shows all"):format(rest, key) or "… " .. rest
 end
 
@@ -43,19 +52,19 @@ end
 ---@param spans table<integer, claude-ide.diffview.Span[]> by line of the hunk
 ---@return claude-ide.diffview.Chunk[][]
 local function removed_rows(self, hunk, spans)
-  local removed, rows = require("claude-ide.diffview.removed_lines"), {}
+  local rows = {}
   local most, shown = self.look.rows, 0
   local colours = {}
   if self.syntax then
-    colours = removed.colours(self.pair.bufs.now, hunk.old, math.min(hunk.old_count, most), self.syntax)
+    colours = removed_lines.colours(self.pair.bufs.now, hunk.old, math.min(hunk.old_count, most), self.syntax)
   end
   while shown < hunk.old_count do
     local i = shown + 1
     local line = self.pair.hunks.old[hunk.old + i - 1]
     local changed = spans[i] and spans[i][1] and spans[i][1][1]
-    local of_line = removed.rows(line, spans[i] or {}, colours[i], self.look, changed)
+    local of_line = removed_lines.rows(line, spans[i] or {}, colours[i], self.look, changed)
     if #rows + #of_line > (i == hunk.old_count and most or most - 1) then
-      rows[#rows + 1] = removed.rows(note_of(hunk.old_count - shown), {}, nil, self.look)[1]
+      rows[#rows + 1] = removed_lines.rows(note_of(hunk.old_count - shown), {}, nil, self.look)[1]
       break
     end
     vim.list_extend(rows, of_line)
@@ -71,7 +80,7 @@ local function draw_removed(hunks, hunk, rows)
   local buf = hunks.buf
   local last = vim.api.nvim_buf_line_count(buf)
   -- Above the first line only the end of many rows would be visible.
-  local below = hunk.new > last or require("claude-ide.diffview.hunks").is_emptied(hunks)
+  local below = hunk.new > last or diffview_hunks.is_emptied(hunks)
   vim.api.nvim_buf_set_extmark(buf, namespace, math.min(hunk.new, last) - 1, 0, {
     virt_lines = rows,
     virt_lines_above = not below,
@@ -83,7 +92,6 @@ end
 ---@param self claude-ide.diffview.Unified
 ---@param hunk claude-ide.buffer.Hunk
 local function draw(self, hunk)
-  local words = require("claude-ide.diffview.changed_words")
   local buf, old_spans = self.pair.hunks.buf, {}
   local new =
     vim.api.nvim_buf_get_lines(buf, hunk.new - 1, hunk.new - 1 + math.min(hunk.new_count, 200), false)
@@ -97,9 +105,9 @@ local function draw(self, hunk)
       undo_restore = false,
     })
     local old = vim.list_slice(self.pair.hunks.old, hunk.old, hunk.old + math.min(hunk.old_count, 200) - 1)
-    for i, j in pairs(words.pair(old, new)) do
+    for i, j in pairs(changed_words.pair(old, new)) do
       local new_spans
-      old_spans[i], new_spans = words.between(old[i], new[j])
+      old_spans[i], new_spans = changed_words.between(old[i], new[j])
       for _, span in ipairs(new_spans) do
         vim.api.nvim_buf_set_extmark(buf, namespace, hunk.new + j - 2, span[1], {
           end_col = span[2],
@@ -147,17 +155,11 @@ local function redraw(self)
   self.generation = generation
   self.look, self.heights = look_of(self.win), {}
   vim.api.nvim_buf_clear_namespace(self.pair.hunks.buf, namespace, 0, -1)
-  require("claude-ide.diffview.nearest_first").draw(
-    self.pair.hunks.list,
-    self.pair.hunks,
-    self.win,
-    function(hunk)
-      draw(self, hunk)
-    end,
-    function()
-      return generation == self.generation and is_shown(self)
-    end
-  )
+  nearest_first.draw(self.pair.hunks.list, self.pair.hunks, self.win, function(hunk)
+    draw(self, hunk)
+  end, function()
+    return generation == self.generation and is_shown(self)
+  end)
   show_top(self)
 end
 
@@ -191,7 +193,7 @@ end
 ---@param hunk claude-ide.buffer.Hunk
 ---@param win integer
 function M.go_to(pair, hunk, win)
-  local self, opening = pair.unified, require("claude-ide.diffview.first_change")
+  local self = pair.unified
   if not self then
     return
   end
@@ -200,10 +202,9 @@ function M.go_to(pair, hunk, win)
     draw(self, hunk)
   end
   local rows, buf = self.heights[hunk], pair.bufs.proposal
-  local lnum, column = opening.place(pair.hunks, win, hunk, rows)
-  local below = hunk.new > vim.api.nvim_buf_line_count(buf)
-    or require("claude-ide.diffview.hunks").is_emptied(pair.hunks)
-  opening.reveal(win, lnum, column, below and 0 or rows, lnum < hunk.new and not below)
+  local lnum, column = first_change.place(pair.hunks, win, hunk, rows)
+  local below = hunk.new > vim.api.nvim_buf_line_count(buf) or diffview_hunks.is_emptied(pair.hunks)
+  first_change.reveal(win, lnum, column, below and 0 or rows, lnum < hunk.new and not below)
 end
 
 ---Folds unchanged text, like diff mode. The folds are created once, so that folds opened by the user stay open.
@@ -266,7 +267,7 @@ function M.show(pair)
   follow_looks()
   vim.schedule(function()
     if is_shown(self) then
-      self.syntax = require("claude-ide.diffview.removed_lines").syntax(pair.bufs.now)
+      self.syntax = removed_lines.syntax(pair.bufs.now)
       if self.syntax then
         redraw(self)
       end

@@ -2,9 +2,23 @@
 -- decisions are the caller's.
 -- Invariants: the proposal's window stays open throughout, so cursor, view and undo history survive changes of the layout. Only windows
 -- opened here are closed. Nothing here triggers autocommands, which could change the windows, until they are ready: see `announce`.
-local M = {}
-
 local places = require("claude-ide.diffview.place")
+local silently = require("claude-ide.ui.quietly").run
+local lazy = require("claude-ide.lazy")
+local config = lazy("claude-ide.config")
+local highlights = lazy("claude-ide.ui.highlights")
+local hunks = lazy("claude-ide.diffview.hunks")
+local key_list = lazy("claude-ide.ui.key_list")
+local layout = lazy("claude-ide.diffview.layout")
+local log = lazy("claude-ide.log")
+local notice = lazy("claude-ide.ui.notice")
+local pair = lazy("claude-ide.diffview.pair")
+local restore = lazy("claude-ide.ui.restore")
+local winbar = lazy("claude-ide.ui.winbar")
+local window = lazy("claude-ide.window")
+local window_options = lazy("claude-ide.ui.window_options")
+
+local M = {}
 
 ---@class claude-ide.diffview.View: claude-ide.diffview.Pair the user may have closed some of its windows
 ---@field wins table<"list"|claude-ide.diffview.Side, integer> `now` only in a layout with such a window
@@ -24,12 +38,10 @@ local places = require("claude-ide.diffview.place")
 ---@field screen claude-ide.ui.Screen to restore
 ---@field lost_here? boolean the user was in it when they closed one of its windows
 
-local silently = require("claude-ide.ui.quietly").run
-
 ---The place of the next diff.
 ---@return claude-ide.diffview.PlaceName
 function M.preferred_place()
-  return require("claude-ide.config").get().diff.open_in
+  return config.get().diff.open_in
 end
 
 ---@param view claude-ide.diffview.View
@@ -100,7 +112,7 @@ end
 ---Opens the current text's window, if the layout has one and there is space.
 ---@param view claude-ide.diffview.View
 local function open_now(view)
-  local direction = not view.one_window and require("claude-ide.diffview.layout").get(view.layout).now
+  local direction = not view.one_window and layout.get(view.layout).now
   if not direction then
     return
   end
@@ -108,7 +120,7 @@ local function open_now(view)
   if ok then
     view.wins.now = win
   else
-    require("claude-ide.log").debug("no room for the %s layout: %s", view.layout, win)
+    log.debug("no room for the %s layout: %s", view.layout, win)
     view.layout = "unified"
   end
 end
@@ -127,7 +139,7 @@ local function open_windows(view)
   places.keeping_sizes(function()
     local ok, err = pcall(place_of(view).open, view)
     if not ok and place_of(view).shared then
-      require("claude-ide.log").debug("no room for a diff in the %s place: %s", view.place, err)
+      log.debug("no room for a diff in the %s place: %s", view.place, err)
       view.place = "tab"
       place_of(view).open(view)
     elseif not ok then
@@ -140,7 +152,7 @@ local function open_windows(view)
 end
 
 local function dress_list(win)
-  require("claude-ide.ui.window_options").window(win)
+  window_options.window(win)
   local wo = vim.wo[win][0]
   wo.number, wo.relativenumber, wo.signcolumn, wo.foldcolumn = false, false, "no", "0"
   wo.statuscolumn, wo.wrap, wo.cursorline, wo.list, wo.spell = "", false, true, false, false
@@ -152,7 +164,7 @@ function M.set_winbars(view)
   for side, win in pairs(view.wins) do
     if vim.api.nvim_win_is_valid(win) then
       local text = view.winbar(side, vim.api.nvim_win_get_width(win), view.wins.now == nil)
-      require("claude-ide.ui.winbar").hold(win, text)
+      winbar.hold(win, text)
     end
   end
 end
@@ -182,7 +194,7 @@ local function compare(view)
   if view.compare then
     view.compare()
   elseif view.hunks then
-    require("claude-ide.diffview.pair").compare(view)
+    pair.compare(view)
   end
 end
 
@@ -191,7 +203,7 @@ local function end_comparing(view)
   if view.end_comparing then
     view.end_comparing()
   elseif view.hunks then
-    require("claude-ide.diffview.pair").end_comparing(view)
+    pair.end_comparing(view)
   end
 end
 
@@ -209,8 +221,7 @@ end
 ---@param view claude-ide.diffview.View with its buffers; sets `wins`, `tab` and, if missing, `screen`
 ---@param focus boolean enter it
 function M.open(view, focus)
-  local restore = require("claude-ide.ui.restore")
-  require("claude-ide.ui.highlights").define_shared()
+  highlights.define_shared()
   view.screen = view.screen or restore.remember()
   view.hidden_counted = function()
     M.set_winbars(view)
@@ -222,13 +233,13 @@ function M.open(view, focus)
       if side == "list" then
         dress_list(win)
       else
-        require("claude-ide.ui.window_options").window(win)
+        window_options.window(win)
       end
     end
     M.set_winbars(view)
     if view.hunks then
       compare(view)
-      require("claude-ide.diffview.pair").go_to_first_change(view)
+      pair.go_to_first_change(view)
     end
     vim.api.nvim_set_current_win(view.wins.proposal)
     if back then
@@ -260,11 +271,11 @@ local function arrange(view)
   end
   view.wins.now = nil
   places.keeping_sizes(function()
-    require("claude-ide.window").close(now)
+    window.close(now)
     open_now(view)
   end)
   if view.wins.now then
-    require("claude-ide.ui.window_options").window(view.wins.now)
+    window_options.window(view.wins.now)
   end
   view.fitted = nil
   M.fit(view)
@@ -282,7 +293,7 @@ function M.switch(view, name)
     local saved = vim.api.nvim_win_call(proposal, vim.fn.winsaveview)
     if M.is_shown(view, "now") and vim.api.nvim_get_current_win() == view.wins.now then
       local lnum = vim.api.nvim_win_get_cursor(view.wins.now)[1]
-      saved.lnum = require("claude-ide.diffview.hunks").map(view.hunks, lnum)
+      saved.lnum = hunks.map(view.hunks, lnum)
       saved.lnum = math.min(saved.lnum, vim.api.nvim_buf_line_count(view.bufs.proposal))
       saved.topline = math.max(saved.lnum - vim.fn.winline() + 1, 1)
     end
@@ -296,7 +307,7 @@ function M.switch(view, name)
       vim.fn.winrestview(saved)
       vim.cmd("normal! zv")
     end)
-    require("claude-ide.diffview.pair").align(view)
+    pair.align(view)
   end)
 end
 
@@ -304,9 +315,8 @@ end
 ---@param view claude-ide.diffview.View
 ---@param is_own? boolean the layout was fixed for this diff: do not apply the next one to others
 function M.switch_to_next(view, is_own)
-  local layout = require("claude-ide.diffview.layout")
   if view.one_window then
-    return require("claude-ide.ui.notice").info("Only the unified layout can show this.")
+    return notice.info("Only the unified layout can show this.")
   end
   local _, name = layout.get(view.layout)
   if not is_own then
@@ -331,7 +341,7 @@ end
 function M.put(win, buf)
   vim.wo[win][0].winfixbuf = false
   vim.api.nvim_win_set_buf(win, buf)
-  require("claude-ide.ui.window_options").window(win)
+  window_options.window(win)
 end
 
 ---@param view claude-ide.diffview.View
@@ -346,7 +356,7 @@ function M.show(view, text)
       M.put(view.wins.now, view.bufs.now)
     end
     compare(view)
-    require("claude-ide.diffview.pair").go_to_first_change(view)
+    pair.go_to_first_change(view)
     M.set_winbars(view)
   end)
 end
@@ -366,14 +376,14 @@ function M.compare_again(view, one_window)
     compare(view)
     M.set_winbars(view)
     if first and saved.lnum == math.min(first.new, vim.api.nvim_buf_line_count(view.bufs.proposal)) then
-      return require("claude-ide.diffview.pair").go_to_first_change(view)
+      return pair.go_to_first_change(view)
     end
     saved.topfill = nil
     vim.api.nvim_win_call(win, function()
       vim.fn.winrestview(saved)
       vim.cmd("normal! zv")
     end)
-    require("claude-ide.diffview.pair").align(view)
+    pair.align(view)
   end)
 end
 
@@ -390,7 +400,7 @@ function M.restore_windows(view)
         view.tab, view.place, view.gives_way, alone = tab, "tab", nil, true
       end
       view.wins.proposal = win
-      require("claude-ide.ui.window_options").window(win)
+      window_options.window(win)
     end
     M.switch(view, alone and "unified" or view.layout)
     if view.lost_here then
@@ -405,7 +415,7 @@ end
 function M.refresh(view)
   if M.is_shown(view, "proposal") then
     silently(function()
-      require("claude-ide.diffview.pair").refresh(view)
+      pair.refresh(view)
       M.set_winbars(view)
     end)
   end
@@ -423,7 +433,6 @@ end
 ---@param view claude-ide.diffview.View
 local function close_windows(view)
   end_comparing(view)
-  local window = require("claude-ide.window")
   local sizes ---@type claude-ide.WindowSizes
   places.keeping_sizes(function()
     place_of(view).close(view)
@@ -451,7 +460,6 @@ end
 ---Closes windows in another, shared tab page, and restores that.
 ---@param view claude-ide.diffview.View
 local function leave_from_afar(view)
-  local restore = require("claude-ide.ui.restore")
   local here = restore.remember_place()
   vim.api.nvim_set_current_tabpage(view.tab)
   local within = M.is_within(view)
@@ -468,8 +476,7 @@ end
 ---@param next_view? claude-ide.diffview.View to enter if the user is in this one; default: the previous window
 ---@return boolean went_back
 local function take_away(view, next_view)
-  require("claude-ide.ui.key_list").close()
-  local restore = require("claude-ide.ui.restore")
+  key_list.close()
   local stands, shared = vim.api.nvim_tabpage_is_valid(view.tab), place_of(view).shared
   local within = view.lost_here and (shared or not stands) or stands and M.is_within(view)
   if not shared and within and next_view then
@@ -524,7 +531,7 @@ function M.close(view, opts)
   end
   if went_back and not opts.another then
     silently(function()
-      require("claude-ide.ui.restore").settle(view.screen)
+      restore.settle(view.screen)
     end)
   end
   return went_back

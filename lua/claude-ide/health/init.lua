@@ -1,6 +1,24 @@
 -- `:checkhealth claude-ide`: checks everything that a CLI needs to find this Neovim, with advice. Changes nothing, and only runs
 -- programs to get their versions.
 
+local lazy = require("claude-ide.lazy")
+local agents = lazy("claude-ide.chat.acp.agents")
+local config = lazy("claude-ide.config")
+local health_server = lazy("claude-ide.health.server")
+local hooks = lazy("claude-ide.terminal.hooks")
+local ide_server = lazy("claude-ide.server")
+local install = lazy("claude-ide.install")
+local journal = lazy("claude-ide.health.journal")
+local log = lazy("claude-ide.log")
+local native = lazy("claude-ide.native")
+local notebook = lazy("claude-ide.notebook")
+local notebook_interpreter = lazy("claude-ide.notebook.interpreter")
+local paths = lazy("claude-ide.path")
+local sessions = lazy("claude-ide.health.sessions")
+local surroundings = lazy("claude-ide.health.surroundings")
+local update = lazy("claude-ide.update")
+local workspace = lazy("claude-ide.workspace")
+
 local M = {}
 
 ---Timeout of `claude --version`. The CLI is large: a first start from a slow disk takes seconds.
@@ -26,7 +44,7 @@ local function check_neovim()
 end
 
 local function check_options()
-  local problems = require("claude-ide.config").problems()
+  local problems = config.problems()
   for _, problem in ipairs(problems) do
     vim.health.warn(problem, "See :help claude-ide-options")
   end
@@ -64,7 +82,6 @@ end
 
 local function check_library()
   vim.health.start("Native library")
-  local native = require("claude-ide.native")
   local library = native.load()
   local problem = native.problem()
   if library then
@@ -75,10 +92,10 @@ local function check_library()
       ("Run `%s`%s."):format(problem.remedy, problem.restart and ", then restart Neovim" or ""),
     })
   end
-  if require("claude-ide.update").is_outdated() then
+  if update.is_outdated() then
     vim.health.warn("The plugin was updated on disk while this Neovim ran", "Restart Neovim to use it.")
   end
-  local names = require("claude-ide.install").names(native.plugin_root())
+  local names = install.names(native.plugin_root())
   vim.health.info(("The sources are %s, their library is %s"):format(names.key, names.path))
   if not names.asset then
     local system = vim.uv.os_uname()
@@ -114,7 +131,7 @@ local function check_folders()
     { vim.fn.stdpath("state"), "drafts of prompts and what ended with Neovim are lost" },
     { vim.fn.stdpath("log"), "there is no log" },
     { vim.fn.stdpath("cache"), "the list of sessions is read again at each start" },
-    { require("claude-ide.native").plugin_root() .. "/build", "`:Claude install` fails" },
+    { native.plugin_root() .. "/build", "`:Claude install` fails" },
   }
   for _, folder in ipairs(folders) do
     local path = folder[1] --[[@as string]]
@@ -134,7 +151,7 @@ end
 
 local function check_cli()
   vim.health.start("Claude Code")
-  local terminal = require("claude-ide.config").get().terminal
+  local terminal = config.get().terminal
   local program = terminal.command[1]
   local path = vim.fn.exepath(program)
   if path == "" then
@@ -167,7 +184,7 @@ end
 
 ---CLIs that no longer have their connection.
 local function check_lost()
-  for _, lost in ipairs(require("claude-ide.server").lost()) do
+  for _, lost in ipairs(ide_server.lost()) do
     local client = lost.client
     local who = ("%s %s, pid %d"):format(client.name or "unnamed", client.version or "", client.pid)
     if lost.sent_away then
@@ -185,12 +202,11 @@ end
 
 local function check_clients()
   vim.health.start("Connected CLIs")
-  local clients = require("claude-ide.server").clients()
+  local clients = ide_server.clients()
   if #clients == 0 then
     vim.health.info("None. `:Claude` starts one; in a CLI in another terminal type /ide.")
   end
-  local path = require("claude-ide.path")
-  local folders = require("claude-ide.workspace").folders()
+  local folders = workspace.folders()
   for _, client in ipairs(clients) do
     local text = ("%s %s, pid %s, %s, in %s%s"):format(
       client.name or "unnamed",
@@ -202,7 +218,7 @@ local function check_clients()
     )
     local inside = vim.iter(client.roots):any(function(root)
       return vim.iter(folders):any(function(folder)
-        return path.within(root, folder)
+        return paths.within(root, folder)
       end)
     end)
     if inside or #client.roots == 0 then
@@ -219,8 +235,8 @@ local function check_clients()
 end
 
 local function check_hooks()
-  local disabled_by = require("claude-ide.terminal.hooks").disabled_by()
-  if not require("claude-ide.config").get().hooks.enabled then
+  local disabled_by = hooks.disabled_by()
+  if not config.get().hooks.enabled then
     vim.health.info("Claude asks in its terminal alone: hooks.enabled is false")
   elseif disabled_by then
     vim.health.warn(
@@ -229,8 +245,8 @@ local function check_hooks()
     )
   else
     vim.health.ok("Requests of a Claude that `:Claude` starts are shown in Neovim, too")
-    local folder = require("claude-ide.workspace").folders()[1]
-    local is_written = require("claude-ide.terminal.hooks").are_written(folder)
+    local folder = workspace.folders()[1]
+    local is_written = hooks.are_written(folder)
     vim.health.info(
       is_written and "So are requests of a claude in another terminal (`:Claude hooks remove` reverts that)"
         or "Requests of a claude in another terminal are not: run `:Claude hooks write` in the project"
@@ -251,14 +267,13 @@ local function check_plugins()
       or #vim.api.nvim_get_runtime_file(("lua/%s.lua"):format(module), false) > 0
     vim.health.info(("%s: %s (%s)"):format(name, found and "found" or "not installed", use))
   end
-  vim.health.info("Log file: " .. require("claude-ide.log").path())
+  vim.health.info("Log file: " .. log.path())
 end
 
 ---The agents for chats, and their commands.
 local function check_agents()
   vim.health.start("Agents (Agent Client Protocol)")
-  local agents = require("claude-ide.chat.acp.agents")
-  local own = require("claude-ide.config").get().agents
+  local own = config.get().agents
   for _, name in ipairs(agents.names()) do
     local agent, err = agents.get(name)
     local path = agent and vim.fn.exepath(agent.cmd[1] --[[@as string]]) or ""
@@ -277,12 +292,11 @@ local PYTHON_MS = 20000
 
 local function check_notebooks()
   vim.health.start("Notebooks")
-  if vim.list_contains(require("claude-ide.config").get().tools.hidden, "executeCode") then
+  if vim.list_contains(config.get().tools.hidden, "executeCode") then
     return vim.health.info("executeCode is not offered: tools.hidden names it")
   end
-  local notebook = require("claude-ide.notebook")
   local found, missing
-  require("claude-ide.notebook.interpreter").look(function(interpreter, problem)
+  notebook_interpreter.look(function(interpreter, problem)
     found, missing = interpreter, problem
   end)
   vim.wait(PYTHON_MS, function()
@@ -295,7 +309,7 @@ local function check_notebooks()
     local what = "executeCode is not offered: " .. (missing and missing.what or "No Python said what it has.")
     local advice = missing and missing.remedy and ("Run `%s`"):format(missing.remedy)
       or "Install Python and ipykernel, or say where they are: notebook.kernel"
-    if require("claude-ide.config").get().notebook.kernel then
+    if config.get().notebook.kernel then
       vim.health.warn(what, { advice })
     else
       vim.health.info(("%s %s"):format(what, advice)) -- optional
@@ -313,14 +327,14 @@ function M.check()
   check_copies()
   check_folders()
   check_cli()
-  require("claude-ide.health.server").check()
+  health_server.check()
   check_clients()
   check_hooks()
-  require("claude-ide.health.sessions").check()
-  require("claude-ide.health.journal").check()
+  sessions.check()
+  journal.check()
   check_notebooks()
   check_agents()
-  require("claude-ide.health.surroundings").check()
+  surroundings.check()
   check_plugins()
 end
 

@@ -1,15 +1,22 @@
 -- Health check of the review: whether buffers follow the disk, where changes by shell commands are detected, and the size of the undo
 -- data.
+local counted = require("claude-ide.counted")
+local lazy = require("claude-ide.lazy")
+local checkpoints = lazy("claude-ide.journal.checkpoints")
+local config = lazy("claude-ide.config")
+local files = lazy("claude-ide.watch.files")
+local journal = lazy("claude-ide.journal")
+local phrases = lazy("claude-ide.sessions.phrases")
+local store = lazy("claude-ide.journal.store")
+
 local M = {}
 
-local counted = require("claude-ide.counted")
-
 local function check_watch()
-  if not require("claude-ide.config").get().watch.enabled then
+  if not config.get().watch.enabled then
     vim.health.info("Buffers do not follow the disk: the option watch.enabled is off")
     return
   end
-  local counts = require("claude-ide.watch.files").counts()
+  local counts = files.counts()
   vim.health.ok(
     ("Buffers are reloaded on change: %s by file events, %s by polling once a second"):format(
       counted(counts.watched, "folder"),
@@ -23,7 +30,7 @@ local function short(path)
 end
 
 local function check_checkpoints()
-  if not require("claude-ide.config").get().review.checkpoints then
+  if not config.get().review.checkpoints then
     vim.health.info("Shell commands are not reviewed: the option review.checkpoints is off")
     return
   end
@@ -33,7 +40,7 @@ local function check_checkpoints()
     })
     return
   end
-  local states = require("claude-ide.journal.checkpoints").states()
+  local states = checkpoints.states()
   for _, state in ipairs(states) do
     if state.is_ignored then
       vim.health.warn(
@@ -52,13 +59,13 @@ local function check_checkpoints()
 end
 
 local function check_kept()
-  local counts, review = require("claude-ide.journal.store").stored(), require("claude-ide.journal").counts()
+  local counts, review = store.stored(), journal.counts()
   local spilled = counts.total - counts.memory
   vim.health.info(
     ("Stored for undo: %s, %s in memory, %s in %s"):format(
       counted(counts.count, "text of a file", "texts of files"),
-      require("claude-ide.sessions.phrases").size(counts.memory),
-      require("claude-ide.sessions.phrases").size(spilled),
+      phrases.size(counts.memory),
+      phrases.size(spilled),
       short(vim.fn.stdpath("state") .. "/claude-ide/journal")
     )
   )

@@ -1,5 +1,15 @@
 -- Health check of the server and of lock files, including those of other editors.
 
+local lazy = require("claude-ide.lazy")
+local autostart = lazy("claude-ide.autostart")
+local config = lazy("claude-ide.config")
+local file = lazy("claude-ide.file")
+local ide_workspace = lazy("claude-ide.workspace")
+local native = lazy("claude-ide.native")
+local paths = lazy("claude-ide.path")
+local process = lazy("claude-ide.process")
+local server = lazy("claude-ide.server")
+
 local M = {}
 
 local OWNER_ONLY_FILE, OWNER_ONLY_FOLDER = "600", "700"
@@ -17,14 +27,13 @@ local function is_loopback(host)
 end
 
 local function check_address()
-  local server = require("claude-ide.server")
   local info = server.info()
-  local host = require("claude-ide.config").get().server.host
+  local host = config.get().server.host
   if info then
     vim.health.ok(("Listening on %s:%d"):format(info.host, info.port))
     host = info.host
-  elseif require("claude-ide.config").get().auto_start and require("claude-ide.autostart").why_not() then
-    local reason = require("claude-ide.autostart").why_not()
+  elseif config.get().auto_start and autostart.why_not() then
+    local reason = autostart.why_not()
     vim.health.info(
       ("The server is not started in this Neovim: %s. `:ClaudeConnect` starts it."):format(reason)
     )
@@ -37,13 +46,13 @@ local function check_address()
       "Use it only between a container and its host, behind a firewall.",
     })
   end
-  local status = info and require("claude-ide.native").status()
+  local status = info and native.status()
   if status and not status.knows_processes then
     vim.health.info(
       "On this system a token is not bound to a process: any program of yours that reads it can connect."
     )
   end
-  local workspace = require("claude-ide.workspace").announcement()
+  local workspace = ide_workspace.announcement()
   vim.health.info("Project: " .. table.concat(workspace.folders, ", "))
   if not vim.deep_equal(workspace.announced, workspace.folders) then
     vim.health.info("A CLI finds this Neovim in: " .. table.concat(workspace.announced, ", "))
@@ -66,7 +75,7 @@ end
 
 ---@return table? lock
 local function read_lock(path)
-  local text = require("claude-ide.file").read_start(path, 64 * 1024)
+  local text = file.read_start(path, 64 * 1024)
   local ok, lock = pcall(vim.json.decode, text or "")
   return ok and type(lock) == "table" and lock or nil
 end
@@ -98,7 +107,7 @@ local function folders_of(lock)
 end
 
 local function overlap(theirs, ours)
-  local within = require("claude-ide.path").within
+  local within = paths.within
   for _, one in ipairs(theirs) do
     for _, other in ipairs(ours) do
       if within(one, other) or within(other, one) then
@@ -125,7 +134,7 @@ local function check_other_lock(path)
   end
   local pid = pid_of(lock)
   local name = type(lock.ideName) == "string" and lock.ideName or "unnamed editor"
-  if pid and not require("claude-ide.process").runs(pid) then
+  if pid and not process.runs(pid) then
     vim.health.info(
       ("%s (%s, pid %d) is of a process that has ended; the CLI removes it"):format(path, name, pid)
     )
@@ -137,7 +146,7 @@ local function check_other_lock(path)
     pid or "unknown",
     table.concat(folders, ", ")
   )
-  if overlap(folders, require("claude-ide.workspace").folders()) then
+  if overlap(folders, ide_workspace.folders()) then
     vim.health.warn(text, {
       "A CLI that you start in a terminal finds both and connects to neither until you choose with /ide.",
       "One that `:Claude` starts always comes here.",
@@ -150,7 +159,6 @@ end
 function M.check()
   vim.health.start("Server")
   check_address()
-  local server = require("claude-ide.server")
   local info = server.info()
   local own = {}
   for _, path in ipairs(info and info.lock_files or {}) do

@@ -1,5 +1,14 @@
 -- Health check of Claude's sessions: their files, and records of running ones.
 
+local lazy = require("claude-ide.lazy")
+local counted = lazy("claude-ide.counted")
+local file = lazy("claude-ide.file")
+local phrases = lazy("claude-ide.sessions.phrases")
+local process = lazy("claude-ide.process")
+local server = lazy("claude-ide.server")
+local sessions = lazy("claude-ide.sessions")
+local transport = lazy("claude-ide.sessions.transport")
+
 local M = {}
 
 local function check_transcripts(folder)
@@ -17,7 +26,7 @@ local function check_transcripts(folder)
 end
 
 local function is_record(path)
-  local text = require("claude-ide.file").read_start(path, 64 * 1024)
+  local text = file.read_start(path, 64 * 1024)
   local ok, record = pcall(vim.json.decode, text or "")
   return ok
     and type(record) == "table"
@@ -36,7 +45,7 @@ local function unread_records(folder, known)
     if
       pid
       and not known[pid]
-      and require("claude-ide.process").runs(pid --[[@as integer]])
+      and process.runs(pid --[[@as integer]])
       and not is_record(path)
     then
       unread[#unread + 1] = path
@@ -48,7 +57,7 @@ end
 ---@param session claude-ide.sessions.Live
 local function check_session(session)
   local state = session.state
-  local does = state.activity == "waiting" and require("claude-ide.sessions.phrases").waits(state.waiting_for)
+  local does = state.activity == "waiting" and phrases.waits(state.waiting_for)
   local text = ("%s %s (pid %d) in %s %s"):format(
     session.entrypoint == "cli" and "CLI" or "CLI without a screen,",
     session.version or "of an unknown version",
@@ -68,7 +77,6 @@ local function check_session(session)
 end
 
 local function check_records(folder)
-  local sessions = require("claude-ide.sessions")
   local problem = sessions.problem()
   if problem then
     vim.health.info(problem)
@@ -89,10 +97,10 @@ local function check_records(folder)
       { "Their version may be newer than this plugin. What they do is not shown; everything else works." }
     )
   else
-    vim.health.ok("Running sessions report their state: " .. require("claude-ide.counted")(#live, "session"))
+    vim.health.ok("Running sessions report their state: " .. counted(#live, "session"))
   end
   vim.iter(live):each(check_session)
-  for _, client in ipairs(require("claude-ide.server").clients()) do
+  for _, client in ipairs(server.clients()) do
     if client.pid and not known[client.pid] then
       vim.health.info(
         (
@@ -111,7 +119,7 @@ M.ANSWER_MS = 500
 ---Reports how changes are detected, since polling delays them.
 local function check_watching()
   local mode ---@type string|false|nil
-  require("claude-ide.sessions").watch_mode(function(found)
+  sessions.watch_mode(function(found)
     mode = found or false
   end)
   vim.wait(M.ANSWER_MS, function()
@@ -129,9 +137,8 @@ end
 
 function M.check()
   vim.health.start("Sessions")
-  local folder = require("claude-ide.sessions.transport").config_dir()
+  local folder = transport.config_dir()
   check_transcripts(folder)
-  local sessions = require("claude-ide.sessions")
   sessions.attach()
   vim.wait(FIRST_LOOK_MS, function()
     return #sessions.live() > 0

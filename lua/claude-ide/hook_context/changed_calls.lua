@@ -1,5 +1,12 @@
 -- Calls that the user changed before they allowed them. The CLI (2.1.329) tells nobody: Claude, and the terminal, are told beside the
 -- call's result. The user is told where the CLI has refused the changed call.
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local ended_calls = lazy("claude-ide.sessions.ended_calls")
+local hook_folder = lazy("claude-ide.terminal.hook_folder")
+local notice = lazy("claude-ide.ui.notice")
+local position = lazy("claude-ide.position")
+
 local M = {}
 
 local WORDS = 'The user changed the %s of your call before allowing it. What ran was not "%s", but:\n%s'
@@ -30,7 +37,7 @@ local function write(pid)
   for _, one in ipairs(untold[pid] or {}) do
     contexts[#contexts + 1], said[#said + 1] = one.context, one.said
   end
-  require("claude-ide.terminal.hook_folder").after_calls(
+  hook_folder.after_calls(
     pid,
     "changed",
     #contexts > 0 and table.concat(contexts, "\n") or nil,
@@ -59,7 +66,6 @@ local function follow(client, transcript)
   if not oldest then
     return
   end
-  local ended_calls = require("claude-ide.sessions.ended_calls")
   ended_calls.read(transcript, oldest.at, function(calls)
     for _, call in ipairs(calls) do
       for at, one in ipairs(open[client] or {}) do
@@ -70,9 +76,7 @@ local function follow(client, transcript)
             return words:find(pattern) ~= nil
           end)
           if is_refused then
-            require("claude-ide.ui.notice").warn(
-              ("The changed %s did not run: %s"):format(one.name, (words:gsub("%s+", " ")))
-            )
+            notice.warn(("The changed %s did not run: %s"):format(one.name, (words:gsub("%s+", " "))))
           end
           break
         end
@@ -82,8 +86,7 @@ local function follow(client, transcript)
 end
 
 local attach = require("claude-ide.once")(function()
-  local folder, bus = require("claude-ide.terminal.hook_folder"), require("claude-ide.bus")
-  folder.on("told", forget)
+  hook_folder.on("told", forget)
   bus.on("transcript_grew", follow)
   bus.on("client_disconnected", function(client)
     open[client.id] = nil
@@ -106,7 +109,7 @@ function M.note(pid, name, before, after, client, asked)
   end
   if pid then
     untold[pid] = untold[pid] or {}
-    before = require("claude-ide.position").truncate(before, MOST_BEFORE)
+    before = position.truncate(before, MOST_BEFORE)
     table.insert(
       untold[pid],
       { context = WORDS:format(name, before, after), said = SAID:format(name, after) }

@@ -1,5 +1,12 @@
 -- Errors of language servers that are new when Claude ends its turn: it is told, and goes on. Only errors in files as they are on disk
 -- count, so that what the user types meanwhile does not; nor do those in files that the user saved and Claude did not touch.
+local lazy = require("claude-ide.lazy")
+local fresh = lazy("claude-ide.diagnostics.fresh")
+local hook_folder = lazy("claude-ide.terminal.hook_folder")
+local journal = lazy("claude-ide.journal")
+local privacy = lazy("claude-ide.privacy")
+local problems = lazy("claude-ide.language.problems")
+
 local M = {}
 
 ---How often in a turn.
@@ -22,9 +29,7 @@ local turns = {}
 local function errors()
   return vim.tbl_filter(function(diagnostic)
     local buf = diagnostic.bufnr --[[@as integer]]
-    return vim.api.nvim_buf_is_loaded(buf)
-      and not vim.bo[buf].modified
-      and require("claude-ide.privacy").verdict(buf) == "tell"
+    return vim.api.nvim_buf_is_loaded(buf) and not vim.bo[buf].modified and privacy.verdict(buf) == "tell"
   end, vim.diagnostic.get(nil, { severity = vim.diagnostic.severity.ERROR }))
 end
 
@@ -51,7 +56,6 @@ end
 ---@param turn claude-ide.hook_context.Turn
 ---@return fun(buf: integer): boolean
 local function users_own(turn)
-  local journal = require("claude-ide.journal")
   local is_idle = next(turn.saved) ~= nil and #journal.changes("turn") == 0
   return function(buf)
     return is_idle or turn.saved[buf] == true and journal.change(vim.api.nvim_buf_get_name(buf), "all") == nil
@@ -71,7 +75,7 @@ local function new_ones(turn)
       not is_users(diagnostic.bufnr --[[@as integer]])
     then
       local path = vim.api.nvim_buf_get_name(diagnostic.bufnr --[[@as integer]])
-      lines[#lines + 1] = path .. require("claude-ide.language.problems").line_of(diagnostic)
+      lines[#lines + 1] = path .. problems.line_of(diagnostic)
     end
   end
   return #lines > 0 and WORDS:format(table.concat(lines, "\n")) or nil
@@ -88,10 +92,10 @@ local function end_turn(pid, done)
   local changed = vim.tbl_filter(function(buf)
     return vim.api.nvim_buf_is_loaded(buf) and turn.ticks[buf] ~= vim.api.nvim_buf_get_changedtick(buf)
   end, vim.api.nvim_list_bufs())
-  require("claude-ide.diagnostics.fresh").wait(changed, WAIT_MS, function()
-    local folder, text = require("claude-ide.terminal.hook_folder"), new_ones(turn)
-    folder.put("errors." .. pid, "Stop", nil)
-    folder.put("errors." .. pid, "Stop", text and folder.bounded(text))
+  fresh.wait(changed, WAIT_MS, function()
+    local text = new_ones(turn)
+    hook_folder.put("errors." .. pid, "Stop", nil)
+    hook_folder.put("errors." .. pid, "Stop", text and hook_folder.bounded(text))
     turn.times = turn.times + (done() and text and 1 or 0)
   end)
   return true
@@ -99,9 +103,8 @@ end
 
 ---Handles turns once a CLI has hooks.
 M.attach = require("claude-ide.once")(function()
-  local folder = require("claude-ide.terminal.hook_folder")
-  folder.on("turn", begin_turn)
-  folder.on("stop", end_turn)
+  hook_folder.on("turn", begin_turn)
+  hook_folder.on("stop", end_turn)
   vim.api.nvim_create_autocmd("BufWritePost", {
     group = vim.api.nvim_create_augroup("claude-ide.hook_context.new_errors", { clear = true }),
     desc = "Claude: errors of what the user saves are not Claude's",

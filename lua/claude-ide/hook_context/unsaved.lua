@@ -1,5 +1,17 @@
 -- Unsaved text: what Claude is told when it reads or changes a file that has unsaved changes in a buffer, or the file is saved first.
 -- The texts are kept up to date while the user types, so that a call need not wait for Neovim.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local bus = lazy("claude-ide.bus")
+local config = lazy("claude-ide.config")
+local hook_folder = lazy("claude-ide.terminal.hook_folder")
+local notice = lazy("claude-ide.ui.notice")
+local patch_text = lazy("claude-ide.diffview.patch_text")
+local paths = lazy("claude-ide.path")
+local privacy = lazy("claude-ide.privacy")
+local safely = lazy("claude-ide.safely")
+local server = lazy("claude-ide.server")
+
 local M = {}
 
 local api = vim.api
@@ -22,27 +34,24 @@ local timer ---@type uv.uv_timer_t?
 ---@param buf integer
 ---@return string? text nil: there is nothing to tell
 local function text_of(buf)
-  if not vim.bo[buf].modified or require("claude-ide.privacy").verdict(buf) ~= "tell" then
+  if not vim.bo[buf].modified or privacy.verdict(buf) ~= "tell" then
     return nil
   end
   local path = api.nvim_buf_get_name(buf)
-  local diff = not path:find("%c")
-    and require("claude-ide.diffview.patch_text").of_unsaved(buf, M.LINES_AROUND)
+  local diff = not path:find("%c") and patch_text.of_unsaved(buf, M.LINES_AROUND)
   if diff == "" then
     return nil
   end
   local words = WORDS:format(path, diff and ". From the file to the editor:\n" or ".")
-  return require("claude-ide.terminal.hook_folder").bounded(words .. (diff or ""))
+  return hook_folder.bounded(words .. (diff or ""))
 end
 
 local function look()
-  local folder = require("claude-ide.terminal.hook_folder")
-  local wanted = require("claude-ide.config").get().context.unsaved ~= "off"
-    and require("claude-ide.server").is_running()
+  local wanted = config.get().context.unsaved ~= "off" and server.is_running()
   for buf in pairs(changed) do
     changed[buf] = nil
-    local is_there = wanted and api.nvim_buf_is_loaded(buf) and require("claude-ide.buffer").is_file(buf)
-    folder.note(buf, is_there and text_of(buf) or nil)
+    local is_there = wanted and api.nvim_buf_is_loaded(buf) and buffer.is_file(buf)
+    hook_folder.note(buf, is_there and text_of(buf) or nil)
   end
 end
 
@@ -51,18 +60,14 @@ end
 function M.touch(buf)
   if not next(changed) then
     timer = timer or assert(vim.uv.new_timer())
-    timer:start(
-      PAUSE_MS,
-      0,
-      vim.schedule_wrap(require("claude-ide.safely").wrap("compare unsaved text", look))
-    )
+    timer:start(PAUSE_MS, 0, vim.schedule_wrap(safely.wrap("compare unsaved text", look)))
   end
   changed[buf] = true
 end
 
 ---@param buf integer
 local function follow(buf)
-  if followed[buf] or not api.nvim_buf_is_loaded(buf) or not require("claude-ide.buffer").is_file(buf) then
+  if followed[buf] or not api.nvim_buf_is_loaded(buf) or not buffer.is_file(buf) then
     return
   end
   followed[buf] = api.nvim_buf_attach(buf, false, {
@@ -77,7 +82,7 @@ local function follow(buf)
       M.touch(buf)
     end,
   }) or nil
-  require("claude-ide.privacy").watch(buf)
+  privacy.watch(buf)
   if vim.bo[buf].modified then
     M.touch(buf)
   end
@@ -89,7 +94,7 @@ end
 ---@return boolean ok
 ---@return string? err
 local function write(buf)
-  local path = require("claude-ide.path").real(api.nvim_buf_get_name(buf))
+  local path = paths.real(api.nvim_buf_get_name(buf))
   local function stamp()
     local stat = vim.uv.fs_stat(path)
     return stat and { stat.mtime.sec, stat.mtime.nsec, stat.size } or {}
@@ -116,31 +121,30 @@ end
 ---Saves a buffer that Claude is about to read or change.
 ---@param buf integer
 local function save(buf)
-  local is_wanted = require("claude-ide.config").get().context.unsaved == "save" -- anyone may write in the folder
+  local is_wanted = config.get().context.unsaved == "save" -- anyone may write in the folder
   if
     not is_wanted
     or not api.nvim_buf_is_loaded(buf)
-    or not require("claude-ide.buffer").is_file(buf)
-    or require("claude-ide.privacy").verdict(buf) ~= "tell"
+    or not buffer.is_file(buf)
+    or privacy.verdict(buf) ~= "tell"
   then
     return
   end
-  local folder, begun = require("claude-ide.terminal.hook_folder"), "saving." .. buf
-  folder.begun(begun, true)
+  local begun = "saving." .. buf
+  hook_folder.begun(begun, true)
   local ok, err = write(buf)
-  folder.begun(begun, false)
+  hook_folder.begun(begun, false)
   if not ok then
     local name = vim.fn.fnamemodify(api.nvim_buf_get_name(buf), ":~:.")
-    require("claude-ide.ui.notice").warn(("%s is not saved for Claude: %s"):format(name, err))
+    notice.warn(("%s is not saved for Claude: %s"):format(name, err))
   end
   changed[buf] = true
   look()
 end
 
 local function begin()
-  local folder = require("claude-ide.terminal.hook_folder")
-  folder.ask_to_save(require("claude-ide.config").get().context.unsaved == "save")
-  folder.on("save", save)
+  hook_folder.ask_to_save(config.get().context.unsaved == "save")
+  hook_folder.on("save", save)
   local group = api.nvim_create_augroup(GROUP, { clear = true })
   api.nvim_create_autocmd({ "BufReadPost", "BufNewFile", "BufFilePost" }, {
     group = group,
@@ -164,20 +168,20 @@ end
 
 ---Follows unsaved changes once a CLI has hooks.
 M.attach = require("claude-ide.once")(function()
-  require("claude-ide.bus").on("hooks_given", begin)
-  require("claude-ide.bus").on("privacy_changed", function(buf)
+  bus.on("hooks_given", begin)
+  bus.on("privacy_changed", function(buf)
     if followed[buf] then
       M.touch(buf)
     end
   end)
   for _, topic in ipairs({ "server_started", "server_stopped" }) do
-    require("claude-ide.bus").on(topic, function()
+    bus.on(topic, function()
       for buf in pairs(followed) do
         M.touch(buf)
       end
     end)
   end
-  if require("claude-ide.terminal.hook_folder").is_used() then
+  if hook_folder.is_used() then
     begin()
   end
 end)

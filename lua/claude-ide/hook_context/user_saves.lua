@@ -1,5 +1,13 @@
 -- Files that the user saves while Claude works, also as a formatter changes them then: Claude is told the changes before its next request
 -- to the model. Between turns the CLI finds them by itself; during one, its next edit of a changed line would fail (2.1.329).
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local hook_folder = lazy("claude-ide.terminal.hook_folder")
+local patch_text = lazy("claude-ide.diffview.patch_text")
+local privacy = lazy("claude-ide.privacy")
+local stamp = lazy("claude-ide.buffer.stamp")
+local unsaved = lazy("claude-ide.hook_context.unsaved")
+
 local M = {}
 
 local WORDS = "The user has saved %s in the editor, which changed it on disk:\n%s"
@@ -12,17 +20,13 @@ local before = {}
 
 ---@param pid integer
 local function write(pid)
-  local parts, patch = {}, require("claude-ide.diffview.patch_text")
+  local parts = {}
   for path, old in vim.spairs(known[pid]) do
-    local new = patch.on_disk(path)
-    local diff = new and patch.of(old, new, require("claude-ide.hook_context.unsaved").LINES_AROUND) or ""
+    local new = patch_text.on_disk(path)
+    local diff = new and patch_text.of(old, new, unsaved.LINES_AROUND) or ""
     parts[#parts + 1] = diff ~= "" and WORDS:format(path, diff) or nil
   end
-  require("claude-ide.terminal.hook_folder").after_calls(
-    pid,
-    "saved",
-    #parts > 0 and table.concat(parts, "\n") or nil
-  )
+  hook_folder.after_calls(pid, "saved", #parts > 0 and table.concat(parts, "\n") or nil)
 end
 
 ---@param pid integer
@@ -36,9 +40,9 @@ local function about_to_be_written(buf)
   local path = vim.api.nvim_buf_get_name(buf)
   local is_told = next(known)
     and vim.uv.fs_stat(path)
-    and require("claude-ide.buffer").is_file(buf)
-    and require("claude-ide.privacy").verdict(buf) == "tell"
-  before[buf] = is_told and require("claude-ide.diffview.patch_text").on_disk(path) or nil
+    and buffer.is_file(buf)
+    and privacy.verdict(buf) == "tell"
+  before[buf] = is_told and patch_text.on_disk(path) or nil
 end
 
 ---@param buf integer
@@ -57,9 +61,8 @@ end
 
 ---Follows writes once a CLI has hooks.
 M.attach = require("claude-ide.once")(function()
-  local folder = require("claude-ide.terminal.hook_folder")
-  folder.on("turn", begin_anew)
-  folder.on("told", begin_anew)
+  hook_folder.on("turn", begin_anew)
+  hook_folder.on("told", begin_anew)
   local group = vim.api.nvim_create_augroup("claude-ide.hook_context.user_saves", { clear = true })
   vim.api.nvim_create_autocmd("BufWritePre", {
     group = group,
@@ -72,7 +75,7 @@ M.attach = require("claude-ide.once")(function()
     group = group,
     desc = "Claude Code: tell Claude of a saved file",
     callback = function(event)
-      if require("claude-ide.buffer.stamp").is_own_file(event) then
+      if stamp.is_own_file(event) then
         written(event.buf)
       end
     end,

@@ -1,4 +1,14 @@
 -- Contexts that go along with each prompt of the CLI in its terminal, as `#…` in a chat. Kept up to date, so that no prompt waits for Neovim.
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local config = lazy("claude-ide.config")
+local context = lazy("claude-ide.context")
+local hook_folder = lazy("claude-ide.terminal.hook_folder")
+local place = lazy("claude-ide.context.place")
+local safely = lazy("claude-ide.safely")
+local server = lazy("claude-ide.server")
+local workspace = lazy("claude-ide.workspace")
+
 local M = {}
 
 local PAUSE_MS = 200
@@ -8,17 +18,14 @@ local is_due = false
 
 local function look()
   is_due = false
-  local folder, context = require("claude-ide.terminal.hook_folder"), require("claude-ide.context")
-  local at = require("claude-ide.context.place").here(require("claude-ide.workspace").folders()[1])
-  local names = require("claude-ide.server").is_running()
-      and require("claude-ide.config").get().context.prompt
-    or {}
+  local at = place.here(workspace.folders()[1])
+  local names = server.is_running() and config.get().context.prompt or {}
   local texts, left = {}, #names + 1
   local function put()
     left = left - 1
     if left == 0 then
       local text = vim.trim(table.concat(texts, "\n"))
-      folder.put("prompt", "UserPromptSubmit", text ~= "" and folder.bounded(text) or nil)
+      hook_folder.put("prompt", "UserPromptSubmit", text ~= "" and hook_folder.bounded(text) or nil)
     end
   end
   for index, name in ipairs(names) do
@@ -35,12 +42,12 @@ end
 function M.look_soon()
   if not is_due then
     is_due = true
-    vim.defer_fn(require("claude-ide.safely").wrap("read the context of a prompt", look), PAUSE_MS)
+    vim.defer_fn(safely.wrap("read the context of a prompt", look), PAUSE_MS)
   end
 end
 
 local function begin()
-  if #require("claude-ide.config").get().context.prompt == 0 then
+  if #config.get().context.prompt == 0 then
     return
   end
   vim.api.nvim_create_autocmd(EVENTS, {
@@ -49,16 +56,15 @@ local function begin()
     -- For a callback Neovim would convert all diagnostics.
     command = "call v:lua.require'claude-ide.hook_context.with_prompt'.look_soon()",
   })
-  require("claude-ide.bus").on("privacy_changed", M.look_soon)
+  bus.on("privacy_changed", M.look_soon)
   M.look_soon()
 end
 
 ---Follows the editor once a CLI has hooks.
 M.attach = require("claude-ide.once")(function()
-  local bus = require("claude-ide.bus")
   bus.on("hooks_given", begin)
   bus.on("server_stopped", M.look_soon)
-  if require("claude-ide.terminal.hook_folder").is_used() then
+  if hook_folder.is_used() then
     begin()
   end
 end)

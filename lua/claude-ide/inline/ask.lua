@@ -1,5 +1,23 @@
 -- `:Claude ask`: asks a question, and shows the answer in a float as it is written. It is a chat without a prompt, whose CLI only reads
 -- files of the project; the user can continue it as a regular chat.
+local lazy = require("claude-ide.lazy")
+local catalogue = lazy("claude-ide.sessions.catalogue")
+local chat_chat = lazy("claude-ide.chat.chat")
+local chats = lazy("claude-ide.chat")
+local config = lazy("claude-ide.config")
+local content = lazy("claude-ide.chat.content")
+local inline_run = lazy("claude-ide.inline.run")
+local kept_words = lazy("claude-ide.ui.kept_words")
+local key_list = lazy("claude-ide.ui.key_list")
+local notice = lazy("claude-ide.ui.notice")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local phrases = lazy("claude-ide.sessions.phrases")
+local safely = lazy("claude-ide.safely")
+local text_float = lazy("claude-ide.ui.text_float")
+local transcript = lazy("claude-ide.transcript")
+local winbar = lazy("claude-ide.transcript.winbar")
+local window = lazy("claude-ide.window")
+
 local M = {}
 
 ---@class claude-ide.inline.Ask
@@ -21,9 +39,9 @@ local function close_window(ask)
   if shown == ask then
     shown = nil
   end
-  require("claude-ide.window").close(win)
+  window.close(win)
   if view then
-    require("claude-ide.transcript").close(view)
+    transcript.close(view)
   end
 end
 
@@ -41,18 +59,18 @@ end
 local function go_on(ask)
   ask.then_chat = false
   local id = ask.chat.session
-  require("claude-ide.sessions.catalogue").find(id, function(item, err)
+  catalogue.find(id, function(item, err)
     local ok = item ~= nil ---@type boolean?
     if item then
-      ok, err = require("claude-ide.chat").open({
+      ok, err = chats.open({
         resume = id,
         file = item.summary.file,
         cwd = ask.chat.cwd,
-        title = require("claude-ide.sessions.phrases").title(item.summary),
+        title = phrases.title(item.summary),
       })
     end
     if not ok then
-      require("claude-ide.ui.notice").error(err or "The chat could not be started.")
+      notice.error(err or "The chat could not be started.")
     end
   end)
 end
@@ -60,9 +78,9 @@ end
 ---@param ask claude-ide.inline.Ask
 local function continue(ask)
   if ask.chat.state == "working" or ask.chat.state == "starting" then
-    return require("claude-ide.ui.notice").info("Claude is still answering.")
+    return notice.info("Claude is still answering.")
   elseif not ask.chat.has_spoken then
-    return require("claude-ide.ui.notice").info("There is no session to continue.")
+    return notice.info("There is no session to continue.")
   end
   local has_ended = ask.chat.state == "ended"
   ask.then_chat = has_ended == false -- later: two processes must not write to one session
@@ -75,10 +93,9 @@ end
 ---@param ask claude-ide.inline.Ask
 ---@param buf integer
 local function map(ask, buf)
-  local key_list = require("claude-ide.ui.key_list")
   local function on(section, name, run)
     local option = key_list.option(section, name)
-    key_list.map(buf, option, require("claude-ide.safely").wrap(option.desc, run))
+    key_list.map(buf, option, safely.wrap(option.desc, run))
   end
   on("ask", "close", function()
     close(ask)
@@ -92,9 +109,9 @@ local function map(ask, buf)
 end
 
 local function hint(win)
-  local keys, pieces = require("claude-ide.config").get().ask.keymaps, {}
+  local keys, pieces = config.get().ask.keymaps, {}
   for _, one in ipairs({ { keys.close, "close" }, { keys.chat, "continue as a chat" } }) do
-    local lhs = require("claude-ide.ui.key_list").keys(one[1])[1]
+    local lhs = key_list.keys(one[1])[1]
     pieces[#pieces + 1] = lhs and ("%s %s"):format(lhs, one[2]) or nil
   end
   if #pieces > 0 then
@@ -109,11 +126,10 @@ local function open_window(ask)
     close(shown)
   end
   shown = ask
-  local floats = require("claude-ide.ui.text_float")
-  local blank = require("claude-ide.ui.own_buffer").create({ bo = { bufhidden = "wipe" } })
-  local win = floats.open(blank, TITLE)
+  local blank = own_buffer.create({ bo = { bufhidden = "wipe" } })
+  local win = text_float.open(blank, TITLE)
   ask.win = win
-  ask.view = require("claude-ide.transcript").show_in(ask.chat.source, win)
+  ask.view = transcript.show_in(ask.chat.source, win)
   hint(win)
   map(ask, ask.view.buf)
   vim.api.nvim_create_autocmd({ "WinClosed" }, {
@@ -131,7 +147,7 @@ local function open_window(ask)
     desc = "Claude Code: an answer fits the screen",
     callback = function()
       if ask.win and vim.api.nvim_win_is_valid(ask.win) then
-        vim.api.nvim_win_set_config(ask.win, floats.place(nil, TITLE))
+        vim.api.nvim_win_set_config(ask.win, text_float.place(nil, TITLE))
         hint(ask.win)
       end
     end,
@@ -144,16 +160,16 @@ end
 ---@return string? err
 function M.ask(question, at)
   local ask ---@type claude-ide.inline.Ask
-  local args = vim.list_extend({}, require("claude-ide.inline.run").READ_ONLY)
-  vim.list_extend(args, require("claude-ide.config").get().ask.args)
-  local chat, err = require("claude-ide.chat.chat").new({
+  local args = vim.list_extend({}, inline_run.READ_ONLY)
+  vim.list_extend(args, config.get().ask.args)
+  local chat, err = chat_chat.new({
     title = "Question",
     cwd = at.cwd,
     args = args,
     alone = true,
     on_change = function()
       if ask and ask.view then
-        require("claude-ide.transcript.winbar").refresh(ask.view)
+        winbar.refresh(ask.view)
       end
       if ask and ask.then_chat and ask.chat.state == "ended" then
         go_on(ask)
@@ -173,10 +189,10 @@ function M.ask(question, at)
     return nil, why
   end
   open_window(ask)
-  require("claude-ide.chat.content").say(chat, question, at, function(ok, problem)
+  content.say(chat, question, at, function(ok, problem)
     if not ok then
       close(ask)
-      require("claude-ide.ui.kept_words").give_back(question, problem or "Claude cannot be asked")
+      kept_words.give_back(question, problem or "Claude cannot be asked")
     end
   end)
   return true

@@ -1,6 +1,29 @@
 -- `:Claude edit`: proposes a replacement for lines of a buffer. Several edits can run at once.
 -- Invariants: the buffer changes only by an accepted proposal, in one undo step; concurrent changes by the user are merged, or the user
 -- confirms the result; no file is written.
+local lazy = require("claude-ide.lazy")
+local bytes = lazy("claude-ide.buffer.bytes")
+local context = lazy("claude-ide.context")
+local current_text = lazy("claude-ide.proposal.current_text")
+local environment = lazy("claude-ide.terminal.environment")
+local inline_answer = lazy("claude-ide.inline.answer")
+local inline_request = lazy("claude-ide.inline.request")
+local inline_run = lazy("claude-ide.inline.run")
+local kept_words = lazy("claude-ide.ui.kept_words")
+local log = lazy("claude-ide.log")
+local merge = lazy("claude-ide.merge")
+local notice = lazy("claude-ide.ui.notice")
+local patch = lazy("claude-ide.buffer.patch")
+local place = lazy("claude-ide.context.place")
+local prompts = lazy("claude-ide.context.prompts")
+local proposal = lazy("claude-ide.proposal")
+local requests = lazy("claude-ide.requests")
+local spot = lazy("claude-ide.inline.spot")
+local symbol = lazy("claude-ide.context.symbol")
+local text_float = lazy("claude-ide.ui.text_float")
+local typing = lazy("claude-ide.ui.guard.typing")
+local waits = lazy("claude-ide.ui.guard.waits")
+
 local M = {}
 
 ---@class claude-ide.inline.Edit
@@ -24,10 +47,6 @@ local M = {}
 local edits = {}
 local last_group = 0
 
-local function notice()
-  return require("claude-ide.ui.notice")
-end
-
 ---@param edit claude-ide.inline.Edit
 ---@return string
 local function name_of(edit)
@@ -43,9 +62,9 @@ local function finish(edit)
   end
   edit.is_over = true
   if edit.run then
-    require("claude-ide.inline.run").cancel(edit.run)
+    inline_run.cancel(edit.run)
   end
-  require("claude-ide.inline.spot").remove(edit.spot)
+  spot.remove(edit.spot)
   pcall(vim.api.nvim_del_augroup_by_id, edit.group)
   edits = vim.tbl_filter(function(other)
     return other ~= edit
@@ -59,7 +78,7 @@ end
 ---@param brief string
 local function keep(edit, lines, why, brief)
   finish(edit)
-  require("claude-ide.ui.kept_words").keep_answer(table.concat(lines, "\n"), why, brief)
+  kept_words.keep_answer(table.concat(lines, "\n"), why, brief)
 end
 
 ---Ends a failed edit, and saves the instruction to a register.
@@ -67,8 +86,8 @@ end
 ---@param why string
 local function fail(edit, why)
   finish(edit)
-  require("claude-ide.log").warn("an edit failed: %s", why)
-  require("claude-ide.ui.kept_words").give_back(edit.said, (why:gsub("%.$", "")))
+  log.warn("an edit failed: %s", why)
+  kept_words.give_back(edit.said, (why:gsub("%.$", "")))
 end
 
 local propose ---@type fun(edit: claude-ide.inline.Edit, lines: string[])
@@ -86,15 +105,14 @@ local function apply(edit, lines, is_empty)
   local now = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
   local merged, overlaps = lines, 0
   if not vim.deep_equal(now, edit.base) then
-    merged, overlaps = require("claude-ide.merge").three_way(edit.base or now, now, lines)
+    merged, overlaps = merge.three_way(edit.base or now, now, lines)
   end
   if overlaps > 0 then
-    notice().warn(
+    notice.warn(
       name_of(edit) .. " has changed in the same lines. Look at what becomes of them, and accept again."
     )
     return propose(edit, merged)
   end
-  local patch = require("claude-ide.buffer.patch")
   patch.break_undo(buf)
   patch.apply(buf, merged, is_empty or #merged == 0)
   finish(edit)
@@ -106,7 +124,7 @@ end
 local function answered(edit, answer, err)
   edit.diff = nil
   vim.schedule(function()
-    require("claude-ide.proposal").end_of_turn(edit.requester) -- no further proposal will reuse its windows
+    proposal.end_of_turn(edit.requester) -- no further proposal will reuse its windows
   end)
   if edit.is_over then
     return
@@ -114,10 +132,10 @@ local function answered(edit, answer, err)
     local why = "The edit cannot be shown"
     keep(edit, edit.answer or {}, ("%s (%s)"):format(why, err or "?"), why)
   elseif answer.outcome == "accepted" then
-    local decoded, format = require("claude-ide.buffer.bytes").decode(answer.contents or "", edit.eol)
+    local decoded, format = bytes.decode(answer.contents or "", edit.eol)
     -- Not within the key's mapping: the proposal's windows close first.
     vim.schedule(function()
-      require("claude-ide.ui.guard.waits").when_buffers_may_change(function()
+      waits.when_buffers_may_change(function()
         if not edit.is_over then
           apply(edit, format.empty and {} or decoded, format.empty)
         end
@@ -133,7 +151,7 @@ end
 ---@param edit claude-ide.inline.Edit
 ---@return claude-ide.requests.Requester
 local function requester_of(edit)
-  return require("claude-ide.requests").requester({
+  return requests.requester({
     name = "Claude",
     writes = "editor",
     takes_empty = true,
@@ -152,19 +170,19 @@ end
 ---@param lines string[]
 function propose(edit, lines)
   local buf = edit.buf
-  local now = require("claude-ide.proposal.current_text").of_base(buf)
+  local now = current_text.of_base(buf)
   if vim.deep_equal(now.lines, lines) then
     finish(edit)
-    return notice().info(("Claude proposes no change to %s."):format(name_of(edit)))
+    return notice.info(("Claude proposes no change to %s."):format(name_of(edit)))
   end
   edit.base = now.lines
   edit.eol = now.format.eol == "\n" and "\n" or nil
   local format = vim.tbl_extend("force", now.format, { empty = #lines == 0 }) --[[@as claude-ide.bytes.Format]]
   local name = vim.api.nvim_buf_get_name(buf)
-  edit.diff = require("claude-ide.proposal").propose(edit.requester, edit, {
+  edit.diff = proposal.propose(edit.requester, edit, {
     path = name ~= "" and name or ("%s/unnamed %d"):format(edit.cwd, buf),
     tab_name = edit.what,
-    contents = require("claude-ide.buffer.bytes").encode(#lines > 0 and lines or { "" }, format),
+    contents = bytes.encode(#lines > 0 and lines or { "" }, format),
     base = buf,
     layout = "unified",
     place = "current",
@@ -176,7 +194,7 @@ end
 ---@param answer string[]
 ---@return string[]? lines nil: the region is gone
 local function with_answer(edit, answer)
-  local first, last = require("claude-ide.inline.spot").lines(edit.spot)
+  local first, last = spot.lines(edit.spot)
   if not first or not last then
     return nil
   end
@@ -184,10 +202,10 @@ local function with_answer(edit, answer)
   local present = vim.list_slice(lines, first, last)
   local new, overlaps = answer, 0
   if not vim.deep_equal(present, edit.region) then
-    new, overlaps = require("claude-ide.merge").three_way(edit.region, present, answer)
+    new, overlaps = merge.three_way(edit.region, present, answer)
   end
   if overlaps > 0 then
-    notice().warn(
+    notice.warn(
       ("%s: you have changed lines that Claude changed, too. The proposal takes Claude's."):format(
         name_of(edit)
       )
@@ -203,13 +221,13 @@ end
 ---@param err? string
 local function receive(edit, text, err)
   edit.run = nil
-  require("claude-ide.inline.spot").say(edit.spot, nil)
-  local answer = text and require("claude-ide.inline.answer").lines(text)
+  spot.say(edit.spot, nil)
+  local answer = text and inline_answer.lines(text)
   if not text then
     return fail(edit, ("Claude could not edit %s: %s"):format(name_of(edit), err or "?"))
   elseif not answer then
     finish(edit)
-    return require("claude-ide.ui.text_float").show_in_time(text, "Claude proposes no edit", "Claude answers")
+    return text_float.show_in_time(text, "Claude proposes no edit", "Claude answers")
   end
   edit.answer = answer
   local lines = with_answer(edit, answer)
@@ -223,8 +241,8 @@ end
 ---@param edit claude-ide.inline.Edit
 ---@param request claude-ide.inline.Request
 local function start(edit, request)
-  local run, err = require("claude-ide.inline.run").start({
-    blocks = require("claude-ide.inline.request").blocks(request),
+  local run, err = inline_run.start({
+    blocks = inline_request.blocks(request),
     cwd = edit.cwd,
     done = function(text, why)
       if not edit.is_over then
@@ -244,21 +262,20 @@ local function problem_of(buf)
   if vim.bo[buf].buftype ~= "" or not vim.bo[buf].modifiable then
     return "This buffer cannot be edited."
   end
-  local withheld = require("claude-ide.context.place").withheld(buf)
+  local withheld = place.withheld(buf)
   return withheld and withheld .. "."
 end
 
 ---Sends the request, possibly again with the user's reason for a rejection.
 ---@param edit claude-ide.inline.Edit
 function ask(edit)
-  local spot, context = require("claude-ide.inline.spot"), require("claude-ide.context")
   local before = edit.words and { lines = edit.answer or {}, words = edit.words } or nil
   edit.said = before and before.words or edit.said
   edit.words = nil
   spot.say(edit.spot, before and before.words or edit.what)
-  local at = require("claude-ide.context.place").here(edit.cwd)
+  local at = place.here(edit.cwd)
   at.buf = edit.buf
-  require("claude-ide.context.symbol").list(edit.buf, function(symbols)
+  symbol.list(edit.buf, function(symbols)
     context.expand(edit.what, at, function(parts)
       if edit.is_over then
         return
@@ -292,7 +309,7 @@ local function cancel(edit, why)
   local diff = edit.diff
   finish(edit)
   if diff then
-    require("claude-ide.requests").cancel(diff, why)
+    requests.cancel(diff, why)
   end
 end
 
@@ -304,25 +321,24 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.start(buf, first, last, what)
-  local request = require("claude-ide.inline.request")
   local why = problem_of(buf)
   if why then
     return nil, why
-  elseif request.is_too_large(buf, first, last) then
+  elseif inline_request.is_too_large(buf, first, last) then
     return nil, "These are too many lines for one edit: at most 64 kB."
   end
-  local cwd = require("claude-ide.terminal.environment").folder()
-  local whole, missing = require("claude-ide.context.prompts").expand(what, cwd)
+  local cwd = environment.folder()
+  local whole, missing = prompts.expand(what, cwd)
   if not whole then
     return nil, missing
   end
   last_group = last_group + 1
-  require("claude-ide.ui.guard.typing").listen() -- the guard of the proposal needs the keys typed until then
+  typing.listen() -- the guard of the proposal needs the keys typed until then
   ---@type claude-ide.inline.Edit
   ---@diagnostic disable-next-line: missing-fields -- its requester needs it
   local edit = {
     buf = buf,
-    spot = require("claude-ide.inline.spot").new(buf, first, last),
+    spot = spot.new(buf, first, last),
     what = whole,
     said = what,
     cwd = cwd,
@@ -354,7 +370,7 @@ function M.cancel()
   local buf, lnum = vim.api.nvim_get_current_buf(), vim.api.nvim_win_get_cursor(0)[1]
   local here, of_buffer = {}, {}
   for _, edit in ipairs(edits) do
-    local first, last = require("claude-ide.inline.spot").lines(edit.spot)
+    local first, last = spot.lines(edit.spot)
     if edit.buf == buf then
       of_buffer[#of_buffer + 1] = edit
       if first and last and first <= lnum and lnum <= last then
@@ -369,7 +385,7 @@ function M.cancel()
   for _, edit in ipairs(vim.list_extend({}, ended)) do
     cancel(edit, "you have taken it back")
   end
-  notice().info(#ended == 1 and "The edit was canceled." or ("%d edits were canceled."):format(#ended))
+  notice.info(#ended == 1 and "The edit was canceled." or ("%d edits were canceled."):format(#ended))
   return true
 end
 

@@ -1,4 +1,11 @@
 -- Builds the request for an edit: the file's text in the editor, the lines, their diagnostics and context, and the instruction.
+local lazy = require("claude-ide.lazy")
+local answer = lazy("claude-ide.inline.answer")
+local buffer = lazy("claude-ide.buffer")
+local context = lazy("claude-ide.context")
+local context_lines = lazy("claude-ide.context.lines")
+local problems = lazy("claude-ide.language.problems")
+
 local M = {}
 
 ---Limits: bytes of the file around the lines, and of the lines.
@@ -75,7 +82,6 @@ end
 ---@return table[] blocks
 function M.blocks(request)
   local buf, first, last = request.buf, request.first, request.last
-  local answer = require("claude-ide.inline.answer")
   local region = table.concat(vim.api.nvim_buf_get_lines(buf, first - 1, last, false), "\n")
   local from, to = around(buf, first, last)
   local texts = {
@@ -85,8 +91,8 @@ function M.blocks(request)
     )
       .. "disk: what stands here counts. You cannot write; your answer is shown to the user as a proposal.",
     ("<file language=%q>\n%s\n</file>"):format(
-      require("claude-ide.buffer").language(buf),
-      require("claude-ide.context.lines").of(buf, from, to, MOST_AROUND + 32 * 1024)
+      buffer.language(buf),
+      context_lines.of(buf, from, to, MOST_AROUND + 32 * 1024)
     ),
   }
   local function add(name, text)
@@ -94,7 +100,7 @@ function M.blocks(request)
       texts[#texts + 1] = ("<%s>\n%s\n</%s>"):format(name, text, name)
     end
   end
-  add("diagnostics", table.concat(require("claude-ide.language.problems").within(buf, first, last), "\n"))
+  add("diagnostics", table.concat(problems.within(buf, first, last), "\n"))
   add("symbols", outline(request.symbols or {}))
   add("region", region)
   if request.before then
@@ -106,7 +112,6 @@ function M.blocks(request)
     answer.FIRST,
     answer.LAST
   ) .. "its own, without line numbers, with the indentation that it has to have in the file."
-  local context = require("claude-ide.context")
   local blocks = context.blocks(table.concat(texts, "\n\n"), request.parts)
   return blocks
 end

@@ -1,5 +1,11 @@
 -- Runs one request in a headless CLI that can only read files of the project, and returns its answer. No windows, no buffers.
 -- Invariant: `done` is called once, unless cancelled. All requests of the CLI are denied.
+local lazy = require("claude-ide.lazy")
+local chat_program = lazy("claude-ide.chat.program")
+local chat_store = lazy("claude-ide.chat.store")
+local config = lazy("claude-ide.config")
+local transport = lazy("claude-ide.chat.transport")
+
 local M = {}
 
 ---Arguments of every such CLI. Measured with the CLI 2.1.329: unnamed tools and those of MCP servers are unavailable, and reading
@@ -34,15 +40,15 @@ end
 ---@return claude-ide.inline.Run?
 ---@return string? err
 function M.start(opts)
-  local programs, transport = require("claude-ide.chat.program"), require("claude-ide.chat.transport")
   local args = vim.list_extend({ "--no-session-persistence" }, M.READ_ONLY)
-  vim.list_extend(args, require("claude-ide.config").get().ask.args)
-  local program, why = programs.of({ session = programs.uuid(), cwd = opts.cwd, args = args, alone = true })
+  vim.list_extend(args, config.get().ask.args)
+  local program, why =
+    chat_program.of({ session = chat_program.uuid(), cwd = opts.cwd, args = args, alone = true })
   if not program then
     return nil, why
   end
   local run = { is_over = false } ---@type claude-ide.inline.Run
-  local store = require("claude-ide.chat.store").new()
+  local store = chat_store.new()
   local function finish(text, err)
     if not run.is_over then
       M.cancel(run)
@@ -86,7 +92,8 @@ function M.start(opts)
     return nil, err
   end
   run.number = number
-  local ok, not_sent = transport.send(number, { prompt = { id = programs.uuid(), content = opts.blocks } })
+  local ok, not_sent =
+    transport.send(number, { prompt = { id = chat_program.uuid(), content = opts.blocks } })
   if not ok then
     M.cancel(run)
     return nil, not_sent
@@ -99,7 +106,7 @@ end
 function M.cancel(run)
   if not run.is_over then
     run.is_over = true
-    require("claude-ide.chat.transport").drop(run.number)
+    transport.drop(run.number)
   end
 end
 

@@ -1,4 +1,7 @@
 -- Tracks lines that Claude works on while the user edits the buffer, and shows progress there.
+local lazy = require("claude-ide.lazy")
+local width = lazy("claude-ide.width")
+
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.inline")
@@ -39,7 +42,7 @@ local function mark(spot, row, end_row)
   if spot.words then
     local passed = vim.uv.now() - spot.since
     local frame = FRAMES[math.floor(passed / FRAME_MS) % #FRAMES + 1]
-    local words = require("claude-ide.width").cut((spot.words:gsub("%s+", " ")), 50)
+    local words = width.cut((spot.words:gsub("%s+", " ")), 50)
     text = (" %s Claude: %s · %d s"):format(frame, vim.fn.strtrans(words), math.floor(passed / 1000))
   end
   spot.mark = vim.api.nvim_buf_set_extmark(spot.buf, namespace, row, 0, {

@@ -1,23 +1,32 @@
 -- `:Claude prompt`: pastes a text with its context into the prompt of the CLI in our terminal. The user submits it.
 -- Invariant: nothing is typed while the CLI works or asks: a key could answer a question.
+local lazy = require("claude-ide.lazy")
+local context = lazy("claude-ide.context")
+local file_window = lazy("claude-ide.ui.file_window")
+local kept_words = lazy("claude-ide.ui.kept_words")
+local prompt = lazy("claude-ide.terminal.prompt")
+local prompts = lazy("claude-ide.context.prompts")
+local sessions = lazy("claude-ide.sessions")
+local terminals = lazy("claude-ide.terminal")
+
 local M = {}
 
 ---Why nothing can be pasted now.
 ---@param terminal? claude-ide.terminal.Session default: the one that prompts go to
 ---@return string?
 function M.problem(terminal)
-  terminal = terminal or require("claude-ide.terminal").current()
+  terminal = terminal or terminals.current()
   local buf = terminal and terminal:bufnr()
   if not terminal or not buf then
     return "No CLI runs in the terminal of `:Claude`: `:Claude open` starts it."
   end
-  require("claude-ide.sessions").attach()
+  sessions.attach()
   local live = terminal:live()
   local is_idle ---@type boolean?
   if live then
     is_idle = live.state.activity == "idle"
   else
-    is_idle = require("claude-ide.terminal.prompt").is_shown(buf)
+    is_idle = prompt.is_shown(buf)
   end
   return not is_idle and "Claude is not at its prompt: it works or waits for an answer." or nil
 end
@@ -32,7 +41,7 @@ local function whole(text, parts)
     if part.name == "image" then
       return nil, "A picture cannot be put there: Ctrl-V in the terminal takes the clipboard's."
     end
-    pieces[#pieces + 1] = require("claude-ide.context").written(part)
+    pieces[#pieces + 1] = context.written(part)
   end
   return table.concat(pieces, "\n\n")
 end
@@ -42,23 +51,22 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.put(text, at)
-  local context = require("claude-ide.context")
-  local words, missing = require("claude-ide.context.prompts").expand(text, at.cwd)
+  local words, missing = prompts.expand(text, at.cwd)
   if not words then
     return nil, missing
   end
-  local terminal = require("claude-ide.terminal").current()
+  local terminal = terminals.current()
   context.expand(words, at, function(parts)
     local all, problem = whole(words, parts)
     problem = problem or M.problem(terminal)
     local buf = terminal and terminal:bufnr()
-    local is_put = all and buf and not problem and require("claude-ide.terminal.prompt").paste(buf, all)
+    local is_put = all and buf and not problem and prompt.paste(buf, all)
     if not is_put then
       local why = (problem or "The terminal does not accept input"):gsub("%.$", "")
-      return require("claude-ide.ui.kept_words").give_back(text, why)
+      return kept_words.give_back(text, why)
     end
-    if terminal and require("claude-ide.ui.file_window").may_focus() then
-      require("claude-ide.terminal").show(terminal)
+    if terminal and file_window.may_focus() then
+      terminals.show(terminal)
     end
   end)
   return true

@@ -1,11 +1,14 @@
 -- Emits one delayed event when the list of Claude's changes was updated.
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+
 local M = {}
 
 ---Interval between two announcements.
 local TELL_MS = 30
 
 local announce = require("claude-ide.soon")(function()
-  require("claude-ide.bus").emit("journal_changed")
+  bus.emit("journal_changed")
 end, TELL_MS)
 
 ---Files changed since `take()`; nil: any may have.

@@ -1,7 +1,14 @@
 -- Claude's changes by file, relative to the current text. The library compares; this module supplies the current text.
-local M = {}
-
 local store = require("claude-ide.journal.store")
+local lazy = require("claude-ide.lazy")
+local announce = lazy("claude-ide.journal.announce")
+local buffer = lazy("claude-ide.buffer")
+local files = lazy("claude-ide.file")
+local observe = lazy("claude-ide.journal.observe")
+local path = lazy("claude-ide.path")
+local stamp = lazy("claude-ide.buffer.stamp")
+
+local M = {}
 
 ---Larger files are not compared.
 local MAX_BYTES = 8 * 1024 * 1024
@@ -43,7 +50,7 @@ function M.unsaved()
     local name = info.name
     if name ~= "" then
       local buf = vim.bo[info.bufnr].buftype == "" and info.bufnr
-      local real = require("claude-ide.path").real(name)
+      local real = path.real(name)
       found[name] = found[name] == nil and buf or found[name]
       found[real] = found[real] == nil and buf or found[real]
     end
@@ -61,7 +68,7 @@ local function unsaved(file, among)
   if buf == nil then
     buf = among[file.real]
   end
-  return buf or nil, buf and require("claude-ide.buffer.stamp").is_conflict(buf) or false
+  return buf or nil, buf and stamp.is_conflict(buf) or false
 end
 
 ---The file's current text, as the user sees it.
@@ -72,16 +79,15 @@ end
 function M.text(file, among)
   local buf, behind = unsaved(file, among or M.unsaved())
   if buf and not behind then
-    local text, encoding = require("claude-ide.buffer").text(buf), vim.bo[buf].fileencoding
+    local text, encoding = buffer.text(buf), vim.bo[buf].fileencoding
     if encoding ~= "" and encoding ~= "utf-8" then
       text = vim.iconv(text, "utf-8", encoding) or text
     end
     return "unsaved", text
   end
-  local files = require("claude-ide.file")
   local bytes, why_not = files.read_now(file.path, MAX_BYTES)
   -- What has become a folder, a pipe or the like, or lies behind a link now, is a file that was deleted.
-  if bytes and require("claude-ide.journal.observe").is_elsewhere(file) then
+  if bytes and observe.is_elsewhere(file) then
     bytes = nil
   elseif not bytes and not files.is_none(file.path, why_not) then
     return nil
@@ -100,7 +106,7 @@ local function key_of(file, among)
     buf or "",
     buf and vim.api.nvim_buf_get_changedtick(buf) or "",
     tostring(behind),
-    not buf and require("claude-ide.file").key_now(file.path) or "",
+    not buf and files.key_now(file.path) or "",
   }, " ")
 end
 
@@ -224,7 +230,7 @@ end
 ---with unsaved changes are counted again.
 ---@return claude-ide.journal.Counts
 function M.counts()
-  local stale = require("claude-ide.journal.announce").take()
+  local stale = announce.take()
   local now = vim.uv.hrtime()
   if stale and next(stale) == nil then
     return vim.deepcopy(sum)

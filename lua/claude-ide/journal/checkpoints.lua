@@ -1,5 +1,16 @@
 -- Checkpoints of git work trees, which reveal the changes that shell commands make in a turn (`shell.lua`). The library takes and compares
 -- them on threads that wait for git: crates/edits/src/checkpoints.
+local lazy = require("claude-ide.lazy")
+local at_exit = lazy("claude-ide.at_exit")
+local config = lazy("claude-ide.config")
+local log = lazy("claude-ide.log")
+local native = lazy("claude-ide.native")
+local notice = lazy("claude-ide.ui.notice")
+local privacy = lazy("claude-ide.privacy")
+local store = lazy("claude-ide.journal.store")
+local untracked = lazy("claude-ide.journal.untracked")
+local wake = lazy("claude-ide.wake")
+
 local M = {}
 
 ---More changed files are a checkout or a build, not an edit: only this many are recorded, changed and deleted ones first.
@@ -56,9 +67,9 @@ local jobs = {}
 local forgets = false
 
 local function forget_if_unneeded()
-  if forgets and next(jobs) == nil and not require("claude-ide.journal.untracked").needs_copies() then
+  if forgets and next(jobs) == nil and not untracked.needs_copies() then
     forgets = false
-    require("claude-ide.native").checkpoint("forget")
+    native.checkpoint("forget")
   end
 end
 
@@ -67,13 +78,13 @@ local function packed(list)
 end
 
 local listen = require("claude-ide.once")(function()
-  require("claude-ide.wake").on({ "checkpoint" }, function(part)
+  wake.on({ "checkpoint" }, function(part)
     if jobs[part.job] then
       jobs[part.job](part)
     end
   end)
-  require("claude-ide.at_exit")("checkpoints", function()
-    require("claude-ide.native").checkpoint("stop")
+  at_exit("checkpoints", function()
+    native.checkpoint("stop")
   end)
 end)
 
@@ -82,10 +93,10 @@ end)
 ---@param done fun(part: claude-ide.journal.CheckpointPart)
 local function ask(wanted, each, done, ...)
   listen()
-  require("claude-ide.privacy").load()
-  local job, err = require("claude-ide.native").checkpoint(wanted, require("claude-ide.wake").handle(), ...)
+  privacy.load()
+  local job, err = native.checkpoint(wanted, wake.handle(), ...)
   if not job then
-    require("claude-ide.log").error("checkpoints: %s", err)
+    log.error("checkpoints: %s", err)
     return done({ job = 0, is_over = true, began = 0, taken = 0, why = err })
   end
   jobs[job] = function(part)
@@ -108,7 +119,6 @@ local paused = {}
 ---@param folder string
 ---@param why? string
 local function tell_pause(folder, why)
-  local notice = require("claude-ide.ui.notice")
   if why == "paused" then
     paused[folder] = true
     notice.warn(
@@ -126,8 +136,7 @@ end
 ---@param done fun(checkpoint: claude-ide.journal.Checkpoint?, why_not: claude-ide.journal.NoCheckpoint?) on the main loop
 ---@param since? integer milliseconds since the epoch: it is to be of that time
 local function take(folder, is_first, done, since)
-  local ours = require("claude-ide.config").get().review.checkpoints
-    and require("claude-ide.journal.store").folder()
+  local ours = config.get().review.checkpoints and store.folder()
   if not ours then
     return done(nil, "off")
   end
@@ -245,7 +254,7 @@ end
 ---State of checkpoints, for the health check.
 ---@return { top: string, is_ignored: boolean }[] states of the work trees with checkpoints
 function M.states()
-  return require("claude-ide.native").is_loaded() and require("claude-ide.native").checkpoint("states") or {}
+  return native.is_loaded() and native.checkpoint("states") or {}
 end
 
 return M

@@ -1,8 +1,15 @@
 -- Attributes changes on disk to Claude or the user: announced edits, changes found later, and the user's own writes.
 -- Invariant: a file's bytes are kept before the CLI may write it, and the user's typing is never attributed to Claude.
-local M = {}
-
 local store = require("claude-ide.journal.store")
+local lazy = require("claude-ide.lazy")
+local ide_file = lazy("claude-ide.file")
+local log = lazy("claude-ide.log")
+local paths = lazy("claude-ide.path")
+local pending = lazy("claude-ide.journal.pending")
+local shell = lazy("claude-ide.journal.shell")
+local watch_files = lazy("claude-ide.watch.files")
+
+local M = {}
 
 ---Larger files are not tracked: keeping their bytes would delay the CLI.
 M.MAX_BYTES = 4 * 1024 * 1024
@@ -27,14 +34,14 @@ local unkept = {}
 ---@param why_not? claude-ide.file.WhyNot
 ---@return boolean
 local function is_none(file, why_not)
-  return require("claude-ide.file").is_none(file.path, why_not) or M.is_elsewhere(file)
+  return ide_file.is_none(file.path, why_not) or M.is_elsewhere(file)
 end
 
 ---Whether a link has taken the place of a tracked file or of its folder: the path leads to another file.
 ---@param file claude-ide.journal.File
 ---@return boolean
 function M.is_elsewhere(file)
-  return require("claude-ide.path").real(file.real) ~= file.real
+  return paths.real(file.real) ~= file.real
 end
 
 ---Checks a file's contents in the background.
@@ -44,7 +51,7 @@ end
 ---@param turn? integer
 function M.look(file, done, actor, turn)
   local known = store.revision(file.id)
-  require("claude-ide.file").read_later(file.path, M.MAX_BYTES, function(bytes, why_not)
+  ide_file.read_later(file.path, M.MAX_BYTES, function(bytes, why_not)
     local none = is_none(file, why_not)
     bytes = not none and bytes or nil
     if known ~= store.revision(file.id) and not (bytes and store.is_last(file.id, bytes)) then
@@ -62,7 +69,7 @@ end
 ---@param file claude-ide.journal.File
 ---@param actor? "user"
 function M.look_now(file, actor)
-  local bytes, why_not = require("claude-ide.file").read_now(file.path, M.MAX_BYTES)
+  local bytes, why_not = ide_file.read_now(file.path, M.MAX_BYTES)
   local none = is_none(file, why_not)
   if bytes or none then
     store.note(file.id, not none and bytes or nil, actor)
@@ -73,7 +80,7 @@ end
 local function leave_out_unkept(client, turn)
   local changed = {}
   for path, look in pairs(unkept[client] or {}) do
-    changed[#changed + 1] = (require("claude-ide.file").key_now(path) or "") ~= look and path or nil
+    changed[#changed + 1] = (ide_file.key_now(path) or "") ~= look and path or nil
   end
   unkept[client] = nil
   store.leave_out(turn, changed)
@@ -89,19 +96,19 @@ function M.before_edit(client, path, call)
   local file = kept.file
   if kept.why_not == "large" then
     local mine = unkept[client] or {}
-    mine[path] = mine[path] or require("claude-ide.file").key_now(path) or ""
+    mine[path] = mine[path] or ide_file.key_now(path) or ""
     unkept[client] = mine
     store.current_turn(client)
   end
   if not file then
-    require("claude-ide.log").debug("%s is not kept before its edit: %s", path, kept.why_not)
+    log.debug("%s is not kept before its edit: %s", path, kept.why_not)
     return
   end
   local mine = followed[client] or {}
   followed[client] = mine
   local one = mine[file.id]
   if not one then
-    local unfollow = require("claude-ide.watch.files").follow(real, function()
+    local unfollow = watch_files.follow(real, function()
       M.look(file)
     end)
     one = { file = file, unfollow = unfollow, calls = {} }
@@ -117,7 +124,7 @@ end
 function M.look_again()
   for _, mine in pairs(followed) do
     for _, one in pairs(mine) do
-      M.look(one.file, require("claude-ide.journal.pending").begin())
+      M.look(one.file, pending.begin())
     end
   end
 end
@@ -132,7 +139,7 @@ local leaving = {}
 ---@param files table<integer, claude-ide.journal.Followed> no longer tracked
 ---@param is_over boolean whether the turn ends, too
 local function finish_tracking(client, turn, files, is_over)
-  local open, known = 1, require("claude-ide.journal.pending").begin()
+  local open, known = 1, pending.begin()
   local function one_less()
     open = open - 1
     if open == 0 then
@@ -223,7 +230,7 @@ end
 ---Handles a write by the user in this Neovim.
 ---@param path string
 function M.user_wrote(path)
-  require("claude-ide.journal.shell").user_wrote(path)
+  shell.user_wrote(path)
   local file = store.find(path)
   if file and not store.is_landing(file.id) then
     M.look_now(file, "user")

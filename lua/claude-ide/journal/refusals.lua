@@ -1,6 +1,11 @@
 -- Detects allowed edits that a CLI did not make: its tool checks the file again, and fails if it has changed since it was read. No message
 -- reports that; the transcript does, a moment later.
 -- Invariant: a failed call is reported once, for the last edit of its file that was allowed before the call ended.
+local lazy = require("claude-ide.lazy")
+local clock = lazy("claude-ide.clock")
+local native = lazy("claude-ide.native")
+local paths = lazy("claude-ide.path")
+
 local M = {}
 
 ---Only the last rows of a transcript are read: a recent call is among them.
@@ -51,7 +56,7 @@ function M.await(client, path, done)
   end
   local list = allowed[client] or {}
   allowed[client] = list
-  local one = { path = path, at = require("claude-ide.clock").now(), done = done }
+  local one = { path = path, at = clock.now(), done = done }
   table.insert(list, one)
   return function()
     for index, other in ipairs(allowed[client] or {}) do
@@ -67,7 +72,7 @@ end
 ---@param client integer
 ---@param at? integer milliseconds since the epoch; default: now
 function M.turn_over(client, at)
-  at = at or require("claude-ide.clock").now()
+  at = at or clock.now()
   for _, one in ipairs(allowed[client] or {}) do
     one.till = one.till or at
   end
@@ -100,7 +105,7 @@ end
 ---@return boolean whether it writes a file, and did not
 local function is_failure(call)
   local has_failed = call.status == "failed" or call.status == "rejected"
-  return has_failed and vim.list_contains(require("claude-ide.native").writing_tools() or {}, call.name)
+  return has_failed and vim.list_contains(native.writing_tools() or {}, call.name)
 end
 
 ---@param rows claude-ide.sessions.Row[]
@@ -134,7 +139,7 @@ local function take(client, call)
   if type(path) ~= "string" or path:sub(1, 1) ~= "/" then
     return
   end
-  path = require("claude-ide.path").normalize(path)
+  path = paths.normalize(path)
   local ended, list = call["end"] or 0, allowed[client] or {}
   for index = #list, 1, -1 do
     local one = list[index]

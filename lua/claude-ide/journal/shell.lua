@@ -1,6 +1,19 @@
 -- Finds changes by shell commands in a turn: compares checkpoints at its start and end.
 -- The end is reported by the CLI's session, as its record or its hooks tell what it does, and by the last call after edits. Without either
 -- nothing is compared: changes by others between two prompts must not be attributed to Claude.
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local checkpoints = lazy("claude-ide.journal.checkpoints")
+local counted = lazy("claude-ide.counted")
+local notice = lazy("claude-ide.ui.notice")
+local paths = lazy("claude-ide.path")
+local pending = lazy("claude-ide.journal.pending")
+local server = lazy("claude-ide.server")
+local sessions = lazy("claude-ide.sessions")
+local store = lazy("claude-ide.journal.store")
+local untracked = lazy("claude-ide.journal.untracked")
+local workspace = lazy("claude-ide.workspace")
+
 local M = {}
 
 ---@class claude-ide.journal.Watched one turn
@@ -44,9 +57,9 @@ local function take(client, state)
 end
 
 local follow_sessions = require("claude-ide.once")(function()
-  require("claude-ide.sessions").attach()
-  require("claude-ide.bus").on("session_changed", function(change)
-    for _, client in ipairs(require("claude-ide.server").clients()) do
+  sessions.attach()
+  bus.on("session_changed", function(change)
+    for _, client in ipairs(server.clients()) do
       if client.pid == change.session.pid and not client.mapped then
         take(client.id, change.session.state)
       end
@@ -58,7 +71,7 @@ end)
 ---@param client claude-ide.Client
 local function follow(client)
   follow_sessions()
-  local session = not client.mapped and require("claude-ide.sessions").of_client(client.id)
+  local session = not client.mapped and sessions.of_client(client.id)
   if session then
     take(client.id, session.state)
   end
@@ -67,13 +80,13 @@ end
 ---@param client claude-ide.Client?
 ---@return string folder
 local function folder_of(client)
-  return client and client.roots[1] or require("claude-ide.workspace").folders()[1]
+  return client and client.roots[1] or workspace.folders()[1]
 end
 
 ---Handles a new client: its first turn may begin at any moment.
 ---@param client claude-ide.Client
 function M.prepare(client)
-  require("claude-ide.journal.checkpoints").prepare(folder_of(client))
+  checkpoints.prepare(folder_of(client))
 end
 
 ---Whether a client is known to be working on its turn.
@@ -109,7 +122,7 @@ end
 ---@param why_not? claude-ide.journal.NoCheckpoint
 local function tell_failure(why_not)
   if why_not == "failed" then
-    require("claude-ide.ui.notice").warn(
+    notice.warn(
       "Git failed or took too long: what Claude's commands change in this turn may not be reviewed."
     )
   end
@@ -119,7 +132,6 @@ end
 ---@param entry claude-ide.journal.Watched
 ---@param checkpoint claude-ide.journal.Checkpoint
 local function tell_early(entry, checkpoint)
-  local store, paths = require("claude-ide.journal.store"), require("claude-ide.path")
   local known = {} ---@type table<string, true>
   for _, file in ipairs(store.files(entry.turn)) do
     known[file.real] = true
@@ -133,9 +145,9 @@ local function tell_early(entry, checkpoint)
     return
   end
   store.leave_out(entry.turn, early)
-  require("claude-ide.ui.notice").warn(
+  notice.warn(
     ("%s changed before Neovim had looked, as git was slow: no review shows %s, and an undo leaves %s."):format(
-      require("claude-ide.counted")(#early, "file"),
+      counted(#early, "file"),
       #early == 1 and "it" or "them",
       #early == 1 and "it" or "them"
     )
@@ -154,7 +166,7 @@ local function tell(entry, now, wrote, each, done)
     return done()
   end
   entry.from = now
-  require("claude-ide.journal.store").copied_for(entry.turn, now.began)
+  store.copied_for(entry.turn, now.began)
   local open = 1
   local function one_less()
     open = open - 1
@@ -162,7 +174,6 @@ local function tell(entry, now, wrote, each, done)
       done()
     end
   end
-  local changes, paths = require("claude-ide.journal.checkpoints"), require("claude-ide.path")
   local unwanted = vim.tbl_extend("force", wrote, entry.wrote)
   local function wanted(path)
     local real = paths.real(path)
@@ -179,22 +190,22 @@ local function tell(entry, now, wrote, each, done)
     open = open + 1
     each(change, entry.turn, one_less)
   end
-  changes.compare(from, now, unwanted, tell_one, function(left_out, rest, too_many)
-    require("claude-ide.journal.store").leave_out(entry.turn, left_out)
-    require("claude-ide.journal.untracked").add(entry.turn, rest)
+  checkpoints.compare(from, now, unwanted, tell_one, function(left_out, rest, too_many)
+    store.leave_out(entry.turn, left_out)
+    untracked.add(entry.turn, rest)
     if too_many then
-      require("claude-ide.ui.notice").warn(
+      notice.warn(
         ("Commands of Claude's changed %d files. `:Claude review` shows %d of them."):format(
           too_many,
-          changes.MAX_FILES
+          checkpoints.MAX_FILES
         )
       )
     end
     -- A file that a command changed and an edit restored does not differ, but the edit did not see its contents at the turn's start.
     local met = vim.tbl_filter(function(path)
       return not known[path] and wanted(path)
-    end, require("claude-ide.journal.store").met_in(entry.turn, from.began))
-    changes.held(from, met, tell_one, one_less)
+    end, store.met_in(entry.turn, from.began))
+    checkpoints.held(from, met, tell_one, one_less)
   end)
 end
 
@@ -211,8 +222,8 @@ end
 ---@param each claude-ide.journal.OnFound
 ---@param done? fun()
 local function compare(entry, each, done)
-  local known, wrote = require("claude-ide.journal.pending").begin(), take_written(entry)
-  require("claude-ide.journal.checkpoints").take(entry.folder, false, function(now, why_not)
+  local known, wrote = pending.begin(), take_written(entry)
+  checkpoints.take(entry.folder, false, function(now, why_not)
     tell_failure(entry.from and why_not)
     tell(entry, now, wrote, each, function()
       known()
@@ -227,7 +238,7 @@ end
 ---@param entry claude-ide.journal.Watched
 ---@return boolean
 local function goes_on(entry)
-  local turn = require("claude-ide.journal.store").turn(entry.turn)
+  local turn = store.turn(entry.turn)
   return entry.was_busy or (entry.tells_end and turn ~= nil and not turn.ended)
 end
 
@@ -242,7 +253,7 @@ end
 function M.begin(client, turn, at, works_in, each, on_idle)
   local before = watched[client] and goes_on(watched[client]) and watched[client] or nil
   unwatch(client)
-  local connected = require("claude-ide.server").client(client)
+  local connected = server.client(client)
   local folder = works_in or folder_of(connected)
   local entry = {
     turn = turn,
@@ -255,21 +266,21 @@ function M.begin(client, turn, at, works_in, each, on_idle)
   }
   watched[client] = entry
   local is_same = before ~= nil and before.folder == folder
-  local known = is_same and require("claude-ide.journal.pending").begin() or nil
+  local known = is_same and pending.begin() or nil
   local wrote = known and before and take_written(before) or {}
   if before and not is_same then
     compare(before, each)
   end
   local is_needed = known
-    or require("claude-ide.journal.pending").is_open()
+    or pending.is_open()
     or vim.iter(pairs(watched)):any(function(_, other)
       return other ~= entry and other.folder == folder
     end)
-  require("claude-ide.journal.checkpoints").take(folder, not is_needed, function(checkpoint, why_not)
+  checkpoints.take(folder, not is_needed, function(checkpoint, why_not)
     tell_failure(why_not)
     entry.from, entry.first = checkpoint, checkpoint
     if checkpoint then
-      require("claude-ide.journal.store").copied_for(turn, checkpoint.began)
+      store.copied_for(turn, checkpoint.began)
     end
     if known and before then
       tell(before, checkpoint, wrote, each, known)
@@ -286,7 +297,7 @@ end
 ---@param path string
 function M.user_wrote(path)
   if next(watched) ~= nil then
-    local real = require("claude-ide.path").real(path)
+    local real = paths.real(path)
     for _, entry in pairs(watched) do
       entry.wrote[real] = true
     end
@@ -322,7 +333,7 @@ function M.stop(client, each)
       unwatch(client)
     end
     if next(watched) == nil then
-      require("claude-ide.journal.checkpoints").forget()
+      checkpoints.forget()
     end
   end
   if entry and goes_on(entry) then

@@ -1,6 +1,16 @@
 -- The journal's data, kept by the library (crates/edits): histories of files, turns, and Claude's changes in a text.
 -- Invariant: the library is loaded only when a turn or a file has to be kept.
 
+local lazy = require("claude-ide.lazy")
+local announce = lazy("claude-ide.journal.announce")
+local at_exit = lazy("claude-ide.at_exit")
+local bus = lazy("claude-ide.bus")
+local ide_event = lazy("claude-ide.event")
+local ide_path = lazy("claude-ide.path")
+local log = lazy("claude-ide.log")
+local native = lazy("claude-ide.native")
+local privacy = lazy("claude-ide.privacy")
+
 ---A tracked file.
 ---@class claude-ide.journal.File
 ---@field id integer
@@ -85,28 +95,28 @@ local is_used = false
 ---Handlers of the library's events.
 local TELL = {
   turn_started = function(turn)
-    require("claude-ide.event").emit("ClaudeTurnStarted", { turn = turn })
+    ide_event.emit("ClaudeTurnStarted", { turn = turn })
   end,
   turn_ended = function(turn)
-    require("claude-ide.event").emit("ClaudeTurnEnded", { turn = turn })
+    ide_event.emit("ClaudeTurnEnded", { turn = turn })
   end,
   turn_forgotten = function(turn)
-    require("claude-ide.bus").emit("turn_forgotten", turn)
+    bus.emit("turn_forgotten", turn)
   end,
   file_changed = function(change)
-    require("claude-ide.event").emit("ClaudeFileChanged", change)
+    ide_event.emit("ClaudeFileChanged", change)
   end,
   stale = function(file)
-    require("claude-ide.journal.announce").tell(file)
+    announce.tell(file)
   end,
 }
 
 ---@param operation string
 ---@return any
 local function call(operation, ...)
-  local value, err = require("claude-ide.native").journal(operation, ...)
+  local value, err = native.journal(operation, ...)
   if err then
-    require("claude-ide.log").error("the journal: %s: %s", operation, err)
+    log.error("the journal: %s: %s", operation, err)
   end
   return value
 end
@@ -114,7 +124,7 @@ end
 local function use()
   is_used = true
   call("keep_in", vim.fn.stdpath("state") .. "/claude-ide/journal", vim.uv.os_gethostname())
-  require("claude-ide.at_exit")("the journal", function()
+  at_exit("the journal", function()
     call("forget")
   end)
 end
@@ -122,7 +132,7 @@ end
 ---@param path string
 ---@return claude-ide.journal.File?
 function M.find(path)
-  return is_used and call("find", require("claude-ide.path").real(path)) or nil
+  return is_used and call("find", ide_path.real(path)) or nil
 end
 
 ---@param turn? integer only files that it changed
@@ -163,7 +173,7 @@ end
 ---@return string real
 ---@return boolean secret
 function M.named(path)
-  return path, require("claude-ide.path").real(path), require("claude-ide.privacy").denied_by(path) ~= nil
+  return path, ide_path.real(path), privacy.denied_by(path) ~= nil
 end
 
 setmetatable(M --[[@as table]], {

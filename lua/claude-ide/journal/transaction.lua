@@ -1,8 +1,19 @@
 -- Writes that this editor makes for Claude: file contents set, files created, moved and deleted, as one journal step.
 -- Invariants: a landing is written completely, or the files are unchanged; each file's bytes are kept before.
-local M = {}
-
 local store = require("claude-ide.journal.store")
+local lazy = require("claude-ide.lazy")
+local announce = lazy("claude-ide.journal.announce")
+local buffer = lazy("claude-ide.buffer")
+local format = lazy("claude-ide.buffer.format")
+local ide_file = lazy("claude-ide.file")
+local journal_write = lazy("claude-ide.journal.write")
+local log = lazy("claude-ide.log")
+local observe = lazy("claude-ide.journal.observe")
+local option = lazy("claude-ide.option")
+local patch = lazy("claude-ide.buffer.patch")
+local shell = lazy("claude-ide.journal.shell")
+
+local M = {}
 
 ---No folder is newer than this, so `write` removes none.
 local NEVER = 4503599627370496
@@ -35,7 +46,7 @@ require("claude-ide.bus").on("turn_forgotten", function(turn)
 end)
 
 local function bytes_of(path)
-  return (require("claude-ide.file").read_now(path, require("claude-ide.journal.observe").MAX_BYTES))
+  return (ide_file.read_now(path, observe.MAX_BYTES))
 end
 
 ---@param path string
@@ -67,7 +78,7 @@ local function keep(landing, path, bytes)
   end
   store.set_mode(file.id, stat and stat.mode % 4096)
   store.set_links(file.id, stat and stat.nlink or 1)
-  require("claude-ide.journal.shell").user_wrote(path) -- no command of the turn's has
+  shell.user_wrote(path) -- no command of the turn's has
   store.set_landing(file.id, landing.actor, landing.turn)
   landing.files[file.id] = true
   return file
@@ -79,11 +90,10 @@ end
 ---@return boolean? ok
 ---@return string? err
 local function write(path, bytes, mode)
-  local files = require("claude-ide.journal.write")
-  if bytes and not require("claude-ide.buffer").loaded(path) then
-    return files.to_disk(path, bytes, mode)
+  if bytes and not buffer.loaded(path) then
+    return journal_write.to_disk(path, bytes, mode)
   end
-  return files.through_buffer(path, bytes, mode, NEVER)
+  return journal_write.through_buffer(path, bytes, mode, NEVER)
 end
 
 ---Gives a file other contents.
@@ -99,14 +109,14 @@ function M.write(landing, path, bytes)
   table.insert(landing.done, { path = path, bytes = before, mode = stat and stat.mode % 4096 })
   local ok, err = write(path, bytes)
   if ok then
-    require("claude-ide.journal.observe").look_now(file)
+    observe.look_now(file)
   end
   return ok, err
 end
 
 ---@param unsaved claude-ide.journal.Unsaved
 local function set_text(unsaved)
-  require("claude-ide.buffer.patch").set_text(unsaved.buf, unsaved.lines, unsaved.format)
+  patch.set_text(unsaved.buf, unsaved.lines, unsaved.format)
 end
 
 ---Sets the text of a buffer with unsaved changes. Saving it is left to the user.
@@ -114,7 +124,6 @@ end
 ---@param path string
 ---@param text claude-ide.journal.Unsaved
 function M.write_unsaved(landing, path, text)
-  local buffer, format = require("claude-ide.buffer"), require("claude-ide.buffer.format")
   local before = buffer.text(text.buf)
   local file = keep(landing, path, before)
   table.insert(landing.done, {
@@ -140,9 +149,9 @@ function M.write_encoded(landing, path, text)
   local file = keep(landing, path, before)
   table.insert(landing.done, { path = path, bytes = before, mode = stat and stat.mode % 4096 })
   set_text(text)
-  local ok, err = require("claude-ide.journal.write").save(text.buf, text.format)
+  local ok, err = journal_write.save(text.buf, text.format)
   if ok then
-    require("claude-ide.journal.observe").look_now(file)
+    observe.look_now(file)
   end
   return ok, err
 end
@@ -154,7 +163,7 @@ end
 local function follow(buf, to)
   local old, fix = vim.api.nvim_buf_get_name(buf), vim.bo[buf].fixendofline
   vim.bo[buf].fixendofline = false
-  local ok, err = pcall(require("claude-ide.option").without_events, "BufWritePre", function()
+  local ok, err = pcall(option.without_events, "BufWritePre", function()
     vim.api.nvim_buf_call(buf, function()
       vim.cmd("silent keepalt keepjumps saveas! ++p " .. vim.fn.fnameescape(to))
     end)
@@ -175,11 +184,11 @@ end
 ---@return boolean? ok
 ---@return string? err
 local function move(from, to)
-  local can, why = require("claude-ide.journal.write").make_folders(to)
+  local can, why = journal_write.make_folders(to)
   if not can then
     return nil, why
   end
-  local buf = require("claude-ide.buffer").loaded(from)
+  local buf = buffer.loaded(from)
   local ok, err = vim.uv.fs_rename(from, to)
   if not ok then
     return nil, err
@@ -204,8 +213,8 @@ function M.move(landing, from, to, is_aside)
   table.insert(landing.done, { path = from, moved_to = to })
   local ok, err = move(from, to)
   if ok then
-    require("claude-ide.journal.observe").look_now(source)
-    require("claude-ide.journal.observe").look_now(target)
+    observe.look_now(source)
+    observe.look_now(target)
     local one = { from = from, to = to, digest = digest(to), is_aside = is_aside == true }
     moved[landing.turn] = vim.list_extend(moved[landing.turn] or {}, { one })
   end
@@ -216,7 +225,7 @@ end
 ---@param one claude-ide.journal.Move
 ---@return boolean
 local function is_as_left(one)
-  local stat, buf = vim.uv.fs_lstat(one.to), require("claude-ide.buffer").loaded(one.to)
+  local stat, buf = vim.uv.fs_lstat(one.to), buffer.loaded(one.to)
   return stat ~= nil
     and stat.type == "file"
     and one.digest ~= nil
@@ -228,14 +237,14 @@ end
 ---@param path string
 ---@return boolean
 local function is_free(path)
-  return not vim.uv.fs_lstat(path) and not require("claude-ide.buffer").loaded(path)
+  return not vim.uv.fs_lstat(path) and not buffer.loaded(path)
 end
 
 ---Moves a turn's moved files back, with their buffers, before their texts are undone. A file that has changed since is left: it is undone
 ---as a created and a deleted file.
 ---@param id integer
 function M.move_back(id)
-  local turn, observe = store.turn(id), require("claude-ide.journal.observe")
+  local turn = store.turn(id)
   local moves = moved[id] or {}
   local function holds(one)
     return one.is_aside or is_as_left(one)
@@ -257,14 +266,14 @@ function M.move_back(id)
       end
       local ok, err = move(one.to, one.from)
       if not ok then
-        require("claude-ide.log").warn("%s could not be moved back: %s", one.to, err)
+        log.warn("%s could not be moved back: %s", one.to, err)
       end
       for _, file in ipairs(files) do
         observe.look_now(file)
         store.set_undoing(file.id, false)
-        require("claude-ide.journal.shell").user_wrote(file.path) -- no command of the turn's has
+        shell.user_wrote(file.path) -- no command of the turn's has
       end
-      require("claude-ide.journal.write").remove_folders(one.to, turn.started)
+      journal_write.remove_folders(one.to, turn.started)
     end
   end
   moved[id] = nil
@@ -286,7 +295,7 @@ function M.finish(landing)
   for id in pairs(landing.files) do
     store.set_landing(id)
   end
-  require("claude-ide.journal.announce").tell()
+  announce.tell()
 end
 
 ---Keeps files that another program is about to write for this landing.
@@ -322,7 +331,7 @@ function M.came(landing, spared)
   for id in pairs(landing.files) do
     local file = store.file(id)
     if file then
-      require("claude-ide.journal.observe").look_now(file)
+      observe.look_now(file)
     end
   end
   M.finish(landing)
@@ -340,7 +349,7 @@ function M.take_back(landing)
       set_text(step.text)
       local file = store.find(step.path)
       if file then
-        store.note(file.id, require("claude-ide.buffer").text(step.text.buf))
+        store.note(file.id, buffer.text(step.text.buf))
       end
     elseif step.moved_to then
       if vim.uv.fs_stat(step.moved_to) and not vim.uv.fs_stat(step.path) then
@@ -352,7 +361,7 @@ function M.take_back(landing)
     for _, path in ipairs({ step.path, step.moved_to }) do
       local file = store.find(path)
       if file and not step.text then
-        require("claude-ide.journal.observe").look_now(file)
+        observe.look_now(file)
       end
     end
     if not ok then

@@ -1,5 +1,20 @@
 -- Reads changes from the CLIs' transcripts: the third source, for edits neither announced in time nor in a git repository. A transcript is
 -- read as it grows, each result once; without one only this source is missing.
+local lazy = require("claude-ide.lazy")
+local announce = lazy("claude-ide.journal.announce")
+local bus = lazy("claude-ide.bus")
+local clock = lazy("claude-ide.clock")
+local ide_file = lazy("claude-ide.file")
+local log = lazy("claude-ide.log")
+local observe = lazy("claude-ide.journal.observe")
+local paths = lazy("claude-ide.path")
+local refusals = lazy("claude-ide.journal.refusals")
+local retry = lazy("claude-ide.retry")
+local server = lazy("claude-ide.server")
+local sessions = lazy("claude-ide.sessions")
+local store = lazy("claude-ide.journal.store")
+local unapproved = lazy("claude-ide.unapproved")
+
 local M = {}
 
 ---Subagents of a turn write their own transcripts.
@@ -38,10 +53,6 @@ local PATIENCE_MS = 12000
 ---@type table<integer, claude-ide.journal.Reader>
 local readers = {}
 
-local function sessions()
-  return require("claude-ide.sessions")
-end
-
 ---@param reader claude-ide.journal.Reader
 ---@param time integer
 ---@return integer turn
@@ -50,7 +61,7 @@ local function turn_at(reader, time)
   for _, turn in ipairs(reader.turns) do
     id = turn.began <= time and turn.id or id
   end
-  return id or require("claude-ide.journal.store").current_turn(reader.client).id
+  return id or store.current_turn(reader.client).id
 end
 
 ---Records an edit from the transcript.
@@ -59,9 +70,9 @@ end
 ---@param by_user boolean the user changed the proposal, and so has seen it
 ---@return claude-ide.journal.File? changed
 local function note(texts, turn, by_user)
-  local store, max = require("claude-ide.journal.store"), require("claude-ide.journal.observe").MAX_BYTES
-  local path = require("claude-ide.path").normalize(texts.path)
-  local current, why_not = require("claude-ide.file").read_now(path, max)
+  local max = observe.MAX_BYTES
+  local path = paths.normalize(texts.path)
+  local current, why_not = ide_file.read_now(path, max)
   if math.max(#texts.after, #(texts.before or "")) > max or (not current and why_not ~= "missing") then
     return nil
   end
@@ -82,10 +93,10 @@ local function recall(reader, reading, calls, done)
     local call = calls[next_one]
     if not call then
       for _, file in pairs(files) do
-        require("claude-ide.journal.observe").look_now(file)
+        observe.look_now(file)
       end
       if next(files) then
-        require("claude-ide.journal.announce").tell()
+        announce.tell()
       end
       return done()
     end
@@ -173,8 +184,7 @@ function read(reader, reading)
     end
   end
   follow_agents(reader, reading.transcript:info().agents)
-  require("claude-ide.bus").emit("transcript_grew", reader.client, reading.transcript)
-  local refusals = require("claude-ide.journal.refusals")
+  bus.emit("transcript_grew", reader.client, reading.transcript)
   refusals.look(reader.client, reading.transcript, reading.seen, function()
     if not reading.transcript then
       return
@@ -186,11 +196,11 @@ function read(reader, reading)
       reading.offset = found.offset
       local fresh = {}
       for _, change in ipairs(found.changes) do
-        refusals.written(reader.client, require("claude-ide.path").normalize(change.path), change["end"])
+        refusals.written(reader.client, paths.normalize(change.path), change["end"])
         fresh[#fresh + 1] = not reading.seen[change.tool_use_id] and change or nil
       end
       if reader.is_terminal then
-        require("claude-ide.unapproved").ended(reader.client, fresh, found.calls)
+        unapproved.ended(reader.client, fresh, found.calls)
       end
       recall(reader, reading, found.changes, done)
     end)
@@ -213,10 +223,10 @@ function follow(reader, file)
       end)
     )
   end
-  local cancel = sessions().open(file, function(transcript, err)
+  local cancel = sessions.open(file, function(transcript, err)
     reading.transcript = transcript
     if not transcript then
-      require("claude-ide.log").debug("a transcript is not read: %s", err)
+      log.debug("a transcript is not read: %s", err)
       return
     end
     soon()
@@ -251,7 +261,7 @@ end
 function M.stop(client)
   local reader = readers[client]
   readers[client] = nil
-  require("claude-ide.journal.refusals").stop(client)
+  refusals.stop(client)
   if reader then
     close_reader(reader)
   end
@@ -266,10 +276,10 @@ local function new_reader(client, session_of, since)
     client = client,
     is_terminal = not session_of,
     session_of = session_of or function()
-      local session = sessions().of_client(client)
+      local session = sessions.of_client(client)
       return session and session.id
     end,
-    began = since or require("claude-ide.clock").now(),
+    began = since or clock.now(),
     turns = {},
     files = {},
   }
@@ -289,10 +299,10 @@ local function ensure(client, session_of, since)
   end
   close_reader(reader)
   local function look(answer)
-    sessions().find(session, answer)
+    sessions.find(session, answer)
   end
   reader.session = session
-  reader.stop_finding = require("claude-ide.retry").until_found(look, PATIENCE_MS, function(file)
+  reader.stop_finding = retry.until_found(look, PATIENCE_MS, function(file)
     reader.stop_finding = nil
     if file then
       follow(reader, file)
@@ -303,9 +313,9 @@ end
 
 ---Follows the sessions of connected CLIs.
 local attach = require("claude-ide.once")(function()
-  sessions().attach()
-  require("claude-ide.bus").on("session_changed", function(change)
-    for _, client in ipairs(require("claude-ide.server").clients()) do
+  sessions.attach()
+  bus.on("session_changed", function(change)
+    for _, client in ipairs(server.clients()) do
       if client.pid == change.session.pid and not client.mapped then
         ensure(client.id)
       end
@@ -315,7 +325,7 @@ end)
 
 ---Whether a client's transcript names files by other paths than those of this machine.
 local function is_elsewhere(client)
-  local known = require("claude-ide.server").client(client)
+  local known = server.client(client)
   return known ~= nil and known.mapped
 end
 
@@ -331,7 +341,7 @@ function M.begin(client, turn, at, session_of)
   attach()
   local reader = ensure(client, session_of)
   if turn then
-    table.insert(reader.turns, { id = turn, began = at or require("claude-ide.clock").now() })
+    table.insert(reader.turns, { id = turn, began = at or clock.now() })
   end
 end
 

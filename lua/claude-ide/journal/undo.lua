@@ -1,22 +1,28 @@
 -- The user's decisions on Claude's changes: kept or undone, by hunk, file or turn.
 -- Invariant: undoing Claude's changes never undoes the user's later ones.
+local lazy = require("claude-ide.lazy")
+local announce = lazy("claude-ide.journal.announce")
+local buffer = lazy("claude-ide.buffer")
+local changes = lazy("claude-ide.journal.changes")
+local event = lazy("claude-ide.event")
+local log = lazy("claude-ide.log")
+local observe = lazy("claude-ide.journal.observe")
+local shell = lazy("claude-ide.journal.shell")
+local slice = lazy("claude-ide.slice")
+local store = lazy("claude-ide.journal.store")
+local transaction = lazy("claude-ide.journal.transaction")
+local undo_untracked = lazy("claude-ide.journal.undo_untracked")
+local untracked = lazy("claude-ide.journal.untracked")
+local write = lazy("claude-ide.journal.write")
+
 local M = {}
-
-local function observe()
-  return require("claude-ide.journal.observe")
-end
-
----@return claude-ide.journal.Store
-local function store()
-  return require("claude-ide.journal.store")
-end
 
 ---@param action "keep"|"undo"
 ---@param path string
 ---@param hunk? claude-ide.journal.Hunk
 local function reviewed(action, path, hunk)
-  require("claude-ide.event").emit("ClaudeReviewed", { action = action, path = path, hunk = hunk })
-  require("claude-ide.journal.announce").tell()
+  event.emit("ClaudeReviewed", { action = action, path = path, hunk = hunk })
+  announce.tell()
 end
 
 ---A file with its current text.
@@ -33,16 +39,15 @@ end
 ---@return claude-ide.journal.View? nil: no changes of Claude's
 local function view_of(file, scope)
   local name = tostring(scope or "unreviewed")
-  if not file or not store().may_have(file.id, name) then
+  if not file or not store.may_have(file.id, name) then
     return nil
   end
-  local stays, is_folder =
-    require("claude-ide.journal.write").obstacle(file.path, file.real, store().links(file.id))
+  local stays, is_folder = write.obstacle(file.path, file.real, store.links(file.id))
   if stays then
     -- A folder may be of this turn, and go when its files are undone.
     return { file = file, scope = name, kind = is_folder and "disk" or "recorded", stays = stays }
   end
-  local kind, text = require("claude-ide.journal.changes").text(file)
+  local kind, text = changes.text(file)
   return kind and { file = file, scope = name, kind = kind, text = text } or nil
 end
 
@@ -50,13 +55,13 @@ end
 ---@param scope? claude-ide.journal.Scope
 ---@return claude-ide.journal.View?
 local function view_of_path(path, scope)
-  local file = store().find(path)
-    or vim.iter(store().files()):find(function(other)
+  local file = store.find(path)
+    or vim.iter(store.files()):find(function(other)
       return other.path == path -- a link has taken its place
     end)
-  if file and store().turn_of(file.id) then
+  if file and store.turn_of(file.id) then
     -- Claude may have written it since the last check.
-    observe().look_now(file)
+    observe.look_now(file)
   end
   return view_of(file, scope)
 end
@@ -65,8 +70,8 @@ end
 ---@param hunk? claude-ide.journal.Hunk
 ---@return integer? index nil: it no longer exists
 local function find(view, hunk)
-  local change = hunk and store().change(view.file.id, view.scope, view.kind, view.text)
-  return change and hunk and require("claude-ide.journal.changes").find(change.hunks, hunk) or nil
+  local change = hunk and store.change(view.file.id, view.scope, view.kind, view.text)
+  return change and hunk and changes.find(change.hunks, hunk) or nil
 end
 
 local NOTHING = "Claude has changed nothing there that waits for a review."
@@ -82,8 +87,8 @@ function M.keep(path, hunk, scope)
   if not view then
     return nil, NOTHING
   end
-  local buf = require("claude-ide.buffer").find(path)
-  if buf and vim.bo[buf].modified and store().undo(view.file.id, view.scope, "recorded") then
+  local buf = buffer.find(path)
+  if buf and vim.bo[buf].modified and store.undo(view.file.id, view.scope, "recorded") then
     -- The history is of the file on disk: unsaved text is not part of it.
     view.kind, view.text = "recorded", nil
   end
@@ -91,7 +96,7 @@ function M.keep(path, hunk, scope)
   if hunk and not index then
     return nil, "The text has changed since. Save it first if it has unsaved changes."
   end
-  local kept = store().keep(view.file.id, view.scope, view.kind, view.text, index)
+  local kept = store.keep(view.file.id, view.scope, view.kind, view.text, index)
   if not kept then
     return nil, kept == nil and NOTHING or "That is reviewed already."
   end
@@ -106,8 +111,8 @@ end
 ---@return integer? left hunks that the user has changed since
 local function undo_view(view, only)
   local file = view.file
-  local undo = store().undo(file.id, view.scope, view.kind, view.text, only)
-  local stays = require("claude-ide.journal.write").obstacle(file.path, file.real, store().links(file.id))
+  local undo = store.undo(file.id, view.scope, view.kind, view.text, only)
+  local stays = write.obstacle(file.path, file.real, store.links(file.id))
   if not undo then
     return nil, NOTHING
   elseif stays then
@@ -120,20 +125,20 @@ local function undo_view(view, only)
       undo.left
   end
   -- Later writes by other programs must not be undone.
-  observe().look_now(file)
-  store().set_undoing(file.id, true)
-  local ok, err = require("claude-ide.journal.write").through_buffer(
+  observe.look_now(file)
+  store.set_undoing(file.id, true)
+  local ok, err = write.through_buffer(
     file.path,
     undo.bytes,
-    store().mode(file.id),
+    store.mode(file.id),
     math.min(undo.since or os.time(), os.time())
   )
   if ok then
-    observe().look_now(file)
+    observe.look_now(file)
     -- A running turn did not do that; a deletion causes no write event.
-    require("claude-ide.journal.shell").user_wrote(file.path)
+    shell.user_wrote(file.path)
   end
-  store().set_undoing(file.id, false)
+  store.set_undoing(file.id, false)
   if not ok then
     return nil, ("it could not be written: %s"):format(err or "unknown"), undo.left
   end
@@ -177,7 +182,7 @@ end
 ---@return claude-ide.journal.View? nil: no changes of the turn are left
 local function undoable(file, turn)
   local view = view_of(file, turn)
-  local undo = view and store().undo(file.id, view.scope, view.kind, view.text)
+  local undo = view and store.undo(file.id, view.scope, view.kind, view.text)
   if not view or not undo or undo.places == 0 then
     return nil
   end
@@ -192,7 +197,7 @@ end
 ---@return claude-ide.journal.View[]
 local function undoables(turn)
   local found = {}
-  for _, file in ipairs(store().files(turn)) do
+  for _, file in ipairs(store.files(turn)) do
     found[#found + 1] = undoable(file, turn)
   end
   return found
@@ -201,13 +206,13 @@ end
 ---The turn to undo by default: the last one with changes that can be undone, else the last with any changes left.
 ---@return integer? id nil: none of Claude's changes are left
 function M.undoable_turn()
-  local turns, fallback = store().turns(), nil
+  local turns, fallback = store.turns(), nil
   for i = #turns, 1, -1 do
     local found = #turns[i].files > 0 and undoables(turns[i].id) or {}
     local has_undoable = vim.iter(found):any(function(one)
       return one.undo ~= nil and one.undo.hunks > 0
     end)
-    if has_undoable or require("claude-ide.journal.untracked").count(turns[i].id) > 0 then
+    if has_undoable or untracked.count(turns[i].id) > 0 then
       return turns[i].id
     end
     fallback = fallback or (#found > 0 and turns[i].id or nil)
@@ -222,7 +227,7 @@ function M.preview(id)
   return vim.tbl_map(function(one)
     local undo, buf =
       one.undo, --[[@as claude-ide.journal.Undo]]
-      require("claude-ide.buffer").find(one.file.path)
+      buffer.find(one.file.path)
     local action = undo.hunks == 0 and "leave"
       or not undo.bytes and "remove"
       or not one.text and "recreate"
@@ -265,14 +270,14 @@ end
 ---@param done fun(results: claude-ide.journal.Undone[], stopped: boolean)
 ---@return claude-ide.journal.Undoing
 function M.turn(id, done)
-  local rest, turn = require("claude-ide.journal.untracked"), store().turn(id)
-  require("claude-ide.journal.transaction").move_back(id)
-  local list, results, stopped, at = store().files(id), {}, false, 0
+  local turn = store.turn(id)
+  transaction.move_back(id)
+  local list, results, stopped, at = store.files(id), {}, false, 0
   local count = #list
   ---@type claude-ide.journal.Undoing
   local undoing = {
     tried = 0,
-    total = count + rest.count(id),
+    total = count + untracked.count(id),
     stop = function()
       stopped = true
     end,
@@ -284,19 +289,19 @@ function M.turn(id, done)
   end
   ---@param step fun(): boolean
   local function pace(step)
-    local is_over = require("claude-ide.slice").begin()
+    local is_over = slice.begin()
     repeat
       if stopped then
         return done(results, true)
       end
       local ok, more = xpcall(step, debug.traceback)
       if not ok then
-        require("claude-ide.log").error("a file could not be taken back: %s", more)
+        log.error("a file could not be taken back: %s", more)
       elseif not more then
         return
       end
     until is_over()
-    require("claude-ide.slice").later(function()
+    slice.later(function()
       pace(step)
     end)
   end
@@ -304,15 +309,9 @@ function M.turn(id, done)
     at = at + 1
     local file = list[at]
     if not file then
-      require("claude-ide.journal.undo_untracked").undo(
-        id,
-        turn and turn.started or os.time(),
-        pace,
-        tried,
-        function()
-          done(results, false)
-        end
-      )
+      undo_untracked.undo(id, turn and turn.started or os.time(), pace, tried, function()
+        done(results, false)
+      end)
       return false
     end
     local view = undoable(file, id) -- current

@@ -1,5 +1,14 @@
 -- Undoes changes of a turn that the journal does not track (untracked.lua), from the turn's checkpoints.
 -- Invariant: only files that are still as the turn left them are restored.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local checkpoints = lazy("claude-ide.journal.checkpoints")
+local file = lazy("claude-ide.file")
+local paths = lazy("claude-ide.path")
+local shell = lazy("claude-ide.journal.shell")
+local untracked = lazy("claude-ide.journal.untracked")
+local write = lazy("claude-ide.journal.write")
+
 local M = {}
 
 ---Files whose contents are requested from git at a time.
@@ -46,14 +55,13 @@ local function is_untouched(item, new)
   elseif kind == "link" then
     return vim.uv.fs_readlink(item.path) == new
   end
-  return require("claude-ide.file").read_now(item.path, #new) == new
+  return file.read_now(item.path, #new) == new
 end
 
 ---Why nothing may be written in the place of an item: git follows no link to a file, and neither does an undo.
 ---@param item claude-ide.journal.Rest
 ---@return string? words
 local function obstacle(item)
-  local paths = require("claude-ide.path")
   local folder = vim.fs.dirname(item.path)
   local top = item.path:sub(1, -#item.name - 2)
   local stat = vim.uv.fs_lstat(item.path)
@@ -80,7 +88,7 @@ local function put_back(item, old, new, since)
     set_executable(item.path, item.old_mode)
     return true
   end
-  local write, kind, was = require("claude-ide.journal.write"), kind_of(item.old_mode), kind_of(item.new_mode)
+  local kind, was = kind_of(item.old_mode), kind_of(item.new_mode)
   if kind ~= "none" and not old then
     return nil, "what it was is no longer known"
   elseif was == "link" or kind == "link" then
@@ -90,7 +98,7 @@ local function put_back(item, old, new, since)
     end
   end
   local ok, err
-  if kind == "none" or require("claude-ide.buffer").loaded(item.path) then
+  if kind == "none" or buffer.loaded(item.path) then
     ok, err = write.through_buffer(item.path, kind == "file" and old or nil, nil, since)
   else
     ok, err = write.to_disk(item.path, old --[[@as string]])
@@ -104,7 +112,6 @@ end
 ---@param items claude-ide.journal.Rest[]
 ---@param done fun(old: table<string, string>, new: table<string, string>) by name
 local function read(items, done)
-  local checkpoints = require("claude-ide.journal.checkpoints")
   local old, new = {}, {}
   for _, item in ipairs(items) do
     if not item.mode_only then
@@ -127,7 +134,7 @@ end
 ---@param result fun(result: claude-ide.journal.Undone)
 ---@param done fun()
 function M.undo(turn, since, pace, result, done)
-  local items = require("claude-ide.journal.untracked").items(turn)
+  local items = untracked.items(turn)
   table.sort(items, function(a, b)
     return a.path < b.path
   end)
@@ -153,11 +160,11 @@ function M.undo(turn, since, pace, result, done)
         end
         local ok, err = put_back(item, old[item.name], new[item.name], since)
         if ok then
-          require("claude-ide.journal.shell").user_wrote(item.path)
+          shell.user_wrote(item.path)
         end
         -- A `<C-c>` may end the reading of a portion: what could not be read is tried again when it is asked for again.
         if ok or item.mode_only or kind_of(item.new_mode) == "none" or new[item.name] then
-          require("claude-ide.journal.untracked").remove(turn, item)
+          untracked.remove(turn, item)
         end
         result({ path = item.path, ok = ok == true, err = err, left = 0 })
         return true

@@ -1,5 +1,8 @@
 -- Changes by commands in a turn that the journal does not track: files beyond its limit, links, permissions. Not part of reviews; the
 -- turn's checkpoints suffice to undo them (undo_rest.lua).
+local lazy = require("claude-ide.lazy")
+local store = lazy("claude-ide.journal.store")
+
 local M = {}
 
 ---@class claude-ide.journal.Rest
@@ -32,7 +35,7 @@ local function make_room(besides)
       for _, item in pairs(rests[id]) do
         count, paths[#paths + 1] = count - 1, item.path
       end
-      require("claude-ide.journal.store").leave_out(id, paths)
+      store.leave_out(id, paths)
       rests[id] = nil
     end
   end

@@ -1,5 +1,17 @@
 -- Writes an undo through the file's buffer, as one undo step, saved; `u` reverts it. Files that Claude created are deleted.
 -- Invariants: the user's unsaved changes are not saved, and no formatter runs. An undo follows no link that has come since (`obstacle`).
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local buffer_format = lazy("claude-ide.buffer.format")
+local disk = lazy("claude-ide.buffer.disk")
+local file = lazy("claude-ide.file")
+local hidden = lazy("claude-ide.buffer.hidden")
+local option = lazy("claude-ide.option")
+local patch = lazy("claude-ide.buffer.patch")
+local paths = lazy("claude-ide.path")
+local position = lazy("claude-ide.position")
+local stamp = lazy("claude-ide.buffer.stamp")
+
 local M = {}
 
 local ORDINARY = 420 -- 0644
@@ -18,7 +30,7 @@ local TO_WRITE = bit.bor(constants.O_WRONLY, constants.O_NONBLOCK)
 ---@return boolean? is_folder
 function M.obstacle(path, real, links)
   local stat = vim.uv.fs_lstat(real)
-  if require("claude-ide.path").real(path) ~= real or stat and stat.type == "link" then
+  if paths.real(path) ~= real or stat and stat.type == "link" then
     return "a symbolic link has taken its place, or that of its folder"
   elseif not stat then
     return nil
@@ -106,12 +118,12 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.save(buf, format)
-  format = format or require("claude-ide.buffer.format").of(buf)
+  format = format or buffer_format.of(buf)
   local bo, path = vim.bo[buf], vim.api.nvim_buf_get_name(buf)
-  local fix, before = bo.fixendofline, require("claude-ide.file").read_now(path, WHOLE)
+  local fix, before = bo.fixendofline, file.read_now(path, WHOLE)
   bo.fixendofline = fix and format.final
   -- Only formatters and their like stay out; who listens for a file that was written is told as ever.
-  local ok, err = pcall(require("claude-ide.option").without_events, "BufWritePre", function()
+  local ok, err = pcall(option.without_events, "BufWritePre", function()
     vim.api.nvim_buf_call(buf, function()
       vim.cmd("silent keepalt keepjumps write! ++p")
     end)
@@ -144,18 +156,14 @@ end
 ---@return boolean? ok
 ---@return string? err
 local function remove(path, buf, since)
-  local is_unseen = buf
-    and require("claude-ide.buffer.hidden").owns(buf)
-    and not vim.bo[buf].modified
-    and #vim.fn.win_findbuf(buf) == 0
+  local is_unseen = buf and hidden.owns(buf) and not vim.bo[buf].modified and #vim.fn.win_findbuf(buf) == 0
   local ok, err = vim.uv.fs_unlink(path)
   if not ok then
     return nil, err
   elseif buf and is_unseen then
     pcall(vim.api.nvim_buf_delete, buf, { force = true })
   elseif buf then
-    local stamp = require("claude-ide.buffer.stamp")
-    require("claude-ide.buffer.patch").set_text(buf, { "" }, require("claude-ide.buffer.format").of(buf))
+    patch.set_text(buf, { "" }, buffer_format.of(buf))
     stamp.agree(buf)
     stamp.settle(buf, "keep") -- or Neovim would miss the file the next time it looks
   end
@@ -194,30 +202,25 @@ end
 ---@return string[]? lines nil: Neovim has to read the file itself
 ---@return claude-ide.buffer.Format? format
 local function decode(buf, bytes)
-  local formats = require("claude-ide.buffer.format")
-  local now, encoding = require("claude-ide.buffer.disk").decoding(buf), vim.bo[buf].fileencoding
-  if not formats.is_utf8(encoding) then
-    local is_chosen = require("claude-ide.buffer.stamp").is_chosen(buf, "fileencoding")
-    if
-      not is_chosen
-      and bytes:find("[\128-\255]")
-      and require("claude-ide.position").valid(bytes) == bytes
-    then
+  local now, encoding = disk.decoding(buf), vim.bo[buf].fileencoding
+  if not buffer_format.is_utf8(encoding) then
+    local is_chosen = stamp.is_chosen(buf, "fileencoding")
+    if not is_chosen and bytes:find("[\128-\255]") and position.valid(bytes) == bytes then
       return nil -- as UTF-8
     end
     local text = vim.iconv(bytes, encoding, "utf-8")
-    if not text or formats.encoded(text, encoding) ~= bytes then
+    if not text or buffer_format.encoded(text, encoding) ~= bytes then
       return nil
     end
     bytes, now.fileencoding = text, ""
   end
-  return formats.decode(bytes, now)
+  return buffer_format.decode(bytes, now)
 end
 
 ---Makes a buffer read its file in the encoding and format that it has.
 ---@param buf integer loaded, unmodified
 local function read_again(buf)
-  require("claude-ide.buffer.stamp").agree(buf)
+  stamp.agree(buf)
   local bo = vim.bo[buf]
   local command = ("silent keepalt keepjumps edit! ++enc=%s ++ff=%s"):format(bo.fileencoding, bo.fileformat)
   pcall(vim.api.nvim_buf_call, buf, function()
@@ -233,14 +236,14 @@ end
 ---@return boolean? ok
 ---@return string? err also with `ok`, where something is left for the user to do
 function M.through_buffer(path, bytes, mode, since)
-  local buf = require("claude-ide.buffer").loaded(path)
+  local buf = buffer.loaded(path)
   if not bytes then
     return remove(path, buf, since)
   elseif not buf and not vim.uv.fs_stat(path) then
     return M.to_disk(path, bytes, mode)
   end
   local is_new = not vim.uv.fs_stat(path)
-  buf = buf or require("claude-ide.buffer.hidden").load(path)
+  buf = buf or hidden.load(path)
   local lines, format
   if buf then
     lines, format = decode(buf, bytes)
@@ -254,12 +257,12 @@ function M.through_buffer(path, bytes, mode, since)
     if ok and buf and is_new then
       read_again(buf) -- its text went with the file, and a reload only follows a file that was there
     elseif ok and buf then
-      require("claude-ide.buffer.disk").reload(buf)
+      disk.reload(buf)
     end
     return ok, err
   end
   local modified = vim.bo[buf].modified
-  require("claude-ide.buffer.patch").set_text(buf, lines, format)
+  patch.set_text(buf, lines, format)
   if modified then
     return true, "it had unsaved changes, so it was not saved"
   end

@@ -1,5 +1,11 @@
 -- Detects whether a language server counts a lone CR, U+2028 and U+2029 as line breaks, from the ranges of symbols that it reports, and
 -- converts positions.
+local lazy = require("claude-ide.lazy")
+local language_encoding = lazy("claude-ide.language.encoding")
+local line_breaks = lazy("claude-ide.line_breaks")
+local lsp = lazy("claude-ide.lsp")
+local request = lazy("claude-ide.language.request")
+
 local M = {}
 
 local METHOD = "textDocument/documentSymbol"
@@ -11,14 +17,10 @@ local known = {}
 ---@type table<integer, true>
 local sure = {}
 
-local function line_breaks()
-  return require("claude-ide.line_breaks")
-end
-
 ---@return string[]? lines nil: all servers count them alike
 local function odd_lines(buf)
   local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
-  return line_breaks().differ(table.concat(lines, "\n")) and lines or nil
+  return line_breaks.differ(table.concat(lines, "\n")) and lines or nil
 end
 
 ---Number of symbols whose reported range contains their name.
@@ -28,8 +30,8 @@ local function count_named(symbols, lines, kind, encoding)
   for _, symbol in ipairs(type(symbols) == "table" and symbols or {}) do
     local range = symbol.selectionRange or symbol.location and symbol.location.range
     if range and type(symbol.name) == "string" then
-      local _, piece = line_breaks().from_server(lines, kind, range.start.line)
-      local col = require("claude-ide.language.encoding").byte(piece.text, range.start.character, encoding)
+      local _, piece = line_breaks.from_server(lines, kind, range.start.line)
+      local col = language_encoding.byte(piece.text, range.start.character, encoding)
       count = count + (piece.text:sub(col + 1, col + #symbol.name) == symbol.name and 1 or 0)
     end
     count = count + count_named(symbol.children, lines, kind, encoding)
@@ -44,12 +46,12 @@ end
 ---@return claude-ide.LineBreaks? breaks nil: unknown
 function M.of(task, client, buf)
   local lines = not sure[client.id] and odd_lines(buf)
-  if lines and require("claude-ide.lsp").supports(client, METHOD, buf) then
+  if lines and lsp.supports(client, METHOD, buf) then
     local params = { textDocument = { uri = vim.uri_from_bufnr(buf) } }
-    local symbols = require("claude-ide.language.request").send(task, client, METHOD, params, buf)
+    local symbols = request.send(task, client, METHOD, params, buf)
     local best, most, is_clear, total, kinds = nil, -1, false, 0, 0
-    for _, kind in ipairs(line_breaks().KINDS) do
-      local lines_of_kind = line_breaks().to_server(lines, kind, #lines, 0)
+    for _, kind in ipairs(line_breaks.KINDS) do
+      local lines_of_kind = line_breaks.to_server(lines, kind, #lines, 0)
       if lines_of_kind > total then -- else it counts like the previous kind here
         local count = count_named(symbols, lines, kind, client.offset_encoding or "utf-16")
         is_clear = count ~= most and (count > most or is_clear)
@@ -58,7 +60,7 @@ function M.of(task, client, buf)
       end
     end
     known[client.id] = is_clear and best or known[client.id]
-    sure[client.id] = is_clear and kinds == #line_breaks().KINDS or nil
+    sure[client.id] = is_clear and kinds == #line_breaks.KINDS or nil
   end
   return known[client.id]
 end
@@ -77,17 +79,17 @@ end
 ---@param col integer 0-based bytes
 ---@return { line: integer, character: integer }
 function M.position(client, buf, row, col)
-  local kind, encoding = known[client.id] or "lf", require("claude-ide.language.encoding")
+  local kind = known[client.id] or "lf"
   local units = client.offset_encoding or "utf-16"
   local lines = kind ~= "lf" and odd_lines(buf)
   if not lines then
     local line = vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or ""
-    return { line = row, character = encoding.character(line, col, units) }
+    return { line = row, character = language_encoding.character(line, col, units) }
   end
-  local line, piece = line_breaks().to_server(lines, kind, row, col)
+  local line, piece = line_breaks.to_server(lines, kind, row, col)
   return {
     line = line,
-    character = encoding.character(piece.text, col - piece.at --[[@as integer]], units),
+    character = language_encoding.character(piece.text, col - piece.at --[[@as integer]], units),
   }
 end
 
@@ -105,10 +107,9 @@ function M.range(client, buf, range)
   ---@param position lsp.Position
   ---@return lsp.Position
   local function at(position)
-    local row, piece = line_breaks().from_server(lines, kind, position.line)
+    local row, piece = line_breaks.from_server(lines, kind, position.line)
     local before = (lines[row + 1] or ""):sub(1, piece.at)
-    local units =
-      require("claude-ide.language.encoding").character(before, #before, client.offset_encoding or "utf-16")
+    local units = language_encoding.character(before, #before, client.offset_encoding or "utf-16")
     return { line = row, character = units + position.character }
   end
   return { start = at(range.start), ["end"] = at(range["end"]) }

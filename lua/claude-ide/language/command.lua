@@ -3,6 +3,12 @@
 -- Invariants: no edit of a model's command reaches a buffer; edits of the user's own commands reach the client's own handler; an edit that
 -- nobody waits for any more is refused, and the user is told.
 -- LSP 3.17, "workspace/executeCommand", "workspace/applyEdit".
+local lazy = require("claude-ide.lazy")
+local config = lazy("claude-ide.config")
+local language_request = lazy("claude-ide.language.request")
+local notice = lazy("claude-ide.ui.notice")
+local servers = lazy("claude-ide.language.servers")
+
 local M = {}
 
 local METHOD, EDIT = "workspace/executeCommand", "workspace/applyEdit"
@@ -82,7 +88,7 @@ local function observe(client)
       return handle(err, params, context, ...)
     elseif run.task.ended or run.done then
       local why = ("the command %s of Claude's is over"):format(run.command)
-      require("claude-ide.ui.notice").warn(("An edit of %s was not applied: %s."):format(client.name, why))
+      notice.warn(("An edit of %s was not applied: %s."):format(client.name, why))
       return { applied = false, failureReason = why }
     end
     run.edits[#run.edits + 1] = edit
@@ -118,7 +124,7 @@ end
 ---@param task claude-ide.language.Task
 ---@param client vim.lsp.Client
 local function wait_for_turn(task, client)
-  local limit = require("claude-ide.config").get().tools.request_timeout_ms
+  local limit = config.get().tools.request_timeout_ms
   local began = vim.uv.now()
   while true do
     local run, ids = runs[client.id], pending(client)
@@ -162,7 +168,7 @@ function M.run(task, client, buf, command)
   } ---@type claude-ide.language.Run
   runs[client.id] = run
   local params = { command = command.command, arguments = command.arguments }
-  local _, err = require("claude-ide.language.request").send(task, client, METHOD, params, buf, function(id)
+  local _, err = language_request.send(task, client, METHOD, params, buf, function(id)
     run.ids[id] = true
   end)
   vim.uv.update_time()
@@ -172,7 +178,7 @@ function M.run(task, client, buf, command)
     run.done = true
     task:fail(err)
   end
-  require("claude-ide.language.servers").settle(task, { client })
+  servers.settle(task, { client })
   repeat
     task:sleep(LOOK_MS)
     vim.uv.update_time()

@@ -1,5 +1,8 @@
 -- Converts between columns of a language server and byte columns.
 -- LSP 3.17, "PositionEncodingKind".
+local lazy = require("claude-ide.lazy")
+local position = lazy("claude-ide.position")
+
 local M = {}
 
 ---@param text string one line, without its end-of-line
@@ -12,7 +15,7 @@ function M.character(text, col, encoding)
   elseif encoding == "utf-32" then
     return vim.fn.strchars(text:sub(1, col))
   end
-  return require("claude-ide.position").utf16(text, col)
+  return position.utf16(text, col)
 end
 
 ---@param text string one line, without its end-of-line
@@ -28,7 +31,7 @@ function M.byte(text, character, encoding)
     local col = vim.fn.byteidxcomp(text, character)
     return col < 0 and #text or col
   end
-  return require("claude-ide.position").byte(text, character)
+  return position.byte(text, character)
 end
 
 return M

@@ -1,4 +1,12 @@
 -- Locations reported by language servers, formatted for a model: by file, in order, with their lines of text.
+local lazy = require("claude-ide.lazy")
+local breaks = lazy("claude-ide.language.breaks")
+local encoding = lazy("claude-ide.language.encoding")
+local ide_path = lazy("claude-ide.path")
+local language_lines = lazy("claude-ide.language.lines")
+local locate = lazy("claude-ide.language.locate")
+local paging = lazy("claude-ide.language.paging")
+
 local M = {}
 
 ---@class claude-ide.language.Hit
@@ -17,7 +25,7 @@ local function path_of(uri)
     return uri
   end
   local ok, path = pcall(vim.uri_to_fname, uri)
-  return ok and require("claude-ide.path").normalize(path) or uri
+  return ok and ide_path.normalize(path) or uri
 end
 
 ---Cache of the last URI and its path: servers report file by file.
@@ -37,7 +45,7 @@ function M.hit(uri, range, client, label)
     row = range.start.line,
     character = range.start.character,
     encoding = client.offset_encoding or "utf-16",
-    breaks = require("claude-ide.language.breaks").known(client.id),
+    breaks = breaks.known(client.id),
     label = label,
   }
 end
@@ -114,7 +122,7 @@ local function entry(hit, lines, said)
   if not hit.path:find("^/") then
     return { group = hit.path, text = ("  %d:%d  %s"):format(hit.row + 1, hit.character + 1, label) }
   end
-  local shown = require("claude-ide.language.locate").shown(hit.path, lines.folders)
+  local shown = locate.shown(hit.path, lines.folders)
   local withheld = lines:withheld(hit.path)
   if withheld == "private" then
     return { group = "(files that the user keeps private)", text = "  " .. label .. "a place in one of them" }
@@ -132,7 +140,7 @@ local function entry(hit, lines, said)
     said[place], said[label .. text] = true, true
     return { group = group, text = ("  %d%s"):format(row + 1, quoted and "" or (" %s%s"):format(label, text)) }
   end
-  local col = piece.at + require("claude-ide.language.encoding").byte(piece.text, hit.character, hit.encoding)
+  local col = piece.at + encoding.byte(piece.text, hit.character, hit.encoding)
   return { group = group, text = ("  %d:%d  %s%s"):format(row + 1, col + 1, label, text) }
 end
 
@@ -149,7 +157,7 @@ end
 ---@return { text: string }
 function M.answer(task, found, opts)
   local hits = opts.ordered and found or M.sorted(task, found)
-  local lines = require("claude-ide.language.lines").new()
+  local lines = language_lines.new()
   local files, count = {}, 0
   for _, hit in ipairs(hits) do
     count = count + (files[hit.path] and 0 or 1)
@@ -159,7 +167,7 @@ function M.answer(task, found, opts)
   local said = #hits > MANY and {} or nil ---@type table<string, true>?
   local notes = vim.list_extend({}, opts.notes or {})
   notes[#notes + 1] = said and "(lines that say the same are quoted once)"
-  return require("claude-ide.language.paging").pages(task, {
+  return paging.pages(task, {
     head = opts.head(#hits, count),
     count = #hits,
     entry = function(index)

@@ -1,5 +1,14 @@
 -- Reads lines of files for display: from a loaded buffer, including unsaved changes, else from disk.
 -- Invariant: withheld files yield no lines.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local file = lazy("claude-ide.file")
+local line_breaks = lazy("claude-ide.line_breaks")
+local locate = lazy("claude-ide.language.locate")
+local position = lazy("claude-ide.position")
+local privacy = lazy("claude-ide.privacy")
+local workspace = lazy("claude-ide.workspace")
+
 local M = {}
 
 ---Maximum bytes read of a file on disk.
@@ -34,7 +43,7 @@ function M.new()
   return setmetatable({
     sources = {},
     loaded = loaded,
-    folders = require("claude-ide.workspace").folders(),
+    folders = workspace.folders(),
   }, Lines)
 end
 
@@ -65,9 +74,7 @@ function Lines:source(path)
     return known
   end
   local buf = self.loaded[path]
-  local locate = require("claude-ide.language.locate")
-  local private = buf and require("claude-ide.buffer").is_private(buf)
-    or require("claude-ide.privacy").denied_by(path) ~= nil
+  local private = buf and buffer.is_private(buf) or privacy.denied_by(path) ~= nil
   local unsaved = buf ~= nil and vim.bo[buf].modified
   local source = { buf = buf, row = 0, at = 1, unsaved = unsaved } ---@type claude-ide.language.Source
   if private then
@@ -75,7 +82,7 @@ function Lines:source(path)
   elseif not locate.is_inside(path, self.folders) then
     source.withheld = "outside"
   elseif not buf then
-    source.text = require("claude-ide.file").read_start(path, MAX_READ_BYTES)
+    source.text = file.read_start(path, MAX_READ_BYTES)
   end
   self.sources[path] = source
   return source
@@ -115,14 +122,14 @@ end
 ---@return integer row 0-based
 ---@return { at: integer, text: string } piece of that line
 function Lines:of_server(path, row, kind)
-  local source, breaks = self:source(path), require("claude-ide.line_breaks")
+  local source = self:source(path)
   if kind ~= "lf" and source.odd == nil then
     local lines = source.buf and vim.api.nvim_buf_get_lines(source.buf, 0, -1, false)
       or vim.split((source.text or ""):gsub("\r\n", "\n"), "\n", { plain = true })
-    source.odd = breaks.differ(table.concat(lines, "\n")) and lines or false
+    source.odd = line_breaks.differ(table.concat(lines, "\n")) and lines or false
   end
   if kind ~= "lf" and source.odd then
-    return breaks.from_server(source.odd, kind, row)
+    return line_breaks.from_server(source.odd, kind, row)
   end
   return row, { at = 0, text = self:raw(path, row) }
 end
@@ -139,7 +146,6 @@ end
 ---@param text string
 ---@return string
 function M.brief(text)
-  local position = require("claude-ide.position")
   local line = vim.trim(text:sub(1, 4096))
   local cut = position.truncate(line, MAX_LINE_BYTES)
   return position.valid(cut) .. (#cut < #line and "…" or "")

@@ -1,5 +1,13 @@
 -- Resolves a path given by a model to a file or buffer.
 -- Invariant: no file outside the workspace is opened, and none that is withheld.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local disk = lazy("claude-ide.buffer.disk")
+local hidden = lazy("claude-ide.buffer.hidden")
+local paths = lazy("claude-ide.path")
+local privacy = lazy("claude-ide.privacy")
+local workspace = lazy("claude-ide.workspace")
+
 local M = {}
 
 ---A path as shown to the model: relative to its own folder, which is the first, so that the model's use of it finds the same file.
@@ -7,18 +15,15 @@ local M = {}
 ---@param folders? string[] of the workspace; pass them for many paths, since finding them reads the disk
 ---@return string
 function M.shown(path, folders)
-  local own = (folders or require("claude-ide.workspace").folders())[1]
-  return own
-      and require("claude-ide.path").within(path, own)
-      and require("claude-ide.path").relative(path, own)
-    or path
+  local own = (folders or workspace.folders())[1]
+  return own and paths.within(path, own) and paths.relative(path, own) or path
 end
 
 ---Resolves a path given by the model.
 ---@param path string
 ---@return string
 function M.absolute(path)
-  return path:sub(1, 1) == "/" and path or (require("claude-ide.workspace").folders()[1] or "") .. "/" .. path
+  return path:sub(1, 1) == "/" and path or (workspace.folders()[1] or "") .. "/" .. path
 end
 
 ---Whether a path is in the workspace, with symbolic links resolved.
@@ -26,9 +31,8 @@ end
 ---@param folders? string[] of the workspace
 ---@return boolean
 function M.is_inside(path, folders)
-  local paths = require("claude-ide.path")
   local real = paths.real(path)
-  return vim.iter(folders or require("claude-ide.workspace").folders()):any(function(folder)
+  return vim.iter(folders or workspace.folders()):any(function(folder)
     return paths.within(real, paths.real(folder))
   end)
 end
@@ -40,7 +44,7 @@ function M.refusal(path)
   if not M.is_inside(path) then
     return ("%s is outside of the workspace"):format(path)
   end
-  if require("claude-ide.privacy").withholds(path) then
+  if privacy.withholds(path) then
     return ("the user keeps %s private"):format(M.shown(path))
   end
   return nil
@@ -52,22 +56,22 @@ end
 ---@param path string absolute
 ---@return integer buf
 function M.buffer(task, path)
-  path = require("claude-ide.path").normalize(path)
+  path = paths.normalize(path)
   local refusal = M.refusal(path)
   if refusal then
     task:fail(refusal)
   end
-  local found = require("claude-ide.buffer").find(path)
+  local found = buffer.find(path)
   if found and vim.api.nvim_buf_is_loaded(found) then
-    require("claude-ide.buffer.hidden").load(path) -- extends the life of a hidden buffer
+    hidden.load(path) -- extends the life of a hidden buffer
     task:await(function(resume)
-      require("claude-ide.buffer.disk").reload_all({ found }, function()
+      disk.reload_all({ found }, function()
         resume()
       end)
     end)
     return found
   end
-  local buf, err = require("claude-ide.buffer.hidden").load(path)
+  local buf, err = hidden.load(path)
   if not buf then
     task:fail(("%s cannot be opened: %s"):format(M.shown(path), err or "?"))
   end

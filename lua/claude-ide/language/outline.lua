@@ -1,5 +1,15 @@
 -- The symbols of a file as a tree, and the definition of one: from its language server, else from treesitter.
 -- LSP 3.17, "textDocument/documentSymbol".
+local lazy = require("claude-ide.lazy")
+local breaks = lazy("claude-ide.language.breaks")
+local language_encoding = lazy("claude-ide.language.encoding")
+local language_lines = lazy("claude-ide.language.lines")
+local locate = lazy("claude-ide.language.locate")
+local lsp = lazy("claude-ide.lsp")
+local native = lazy("claude-ide.native")
+local request = lazy("claude-ide.language.request")
+local servers = lazy("claude-ide.language.servers")
+
 local M = {}
 
 local METHOD = "textDocument/documentSymbol"
@@ -12,7 +22,7 @@ local kinds
 ---@param kind any
 ---@return string
 function M.kind(kind)
-  kinds = kinds or require("claude-ide.native").symbol_kinds() or {}
+  kinds = kinds or native.symbol_kinds() or {}
   return kinds[kind] or "symbol"
 end
 
@@ -70,8 +80,8 @@ end
 ---@return claude-ide.language.Symbol[]
 local function of_server(task, buf, client)
   local params = { textDocument = { uri = vim.uri_from_bufnr(buf) } }
-  local result = require("claude-ide.language.request").send(task, client, METHOD, params, buf)
-  local symbols, breaks = {}, require("claude-ide.language.breaks")
+  local result = request.send(task, client, METHOD, params, buf)
+  local symbols = {}
   breaks.of(task, client, buf)
   add(symbols, result, 0, function(range)
     return breaks.range(client, buf, range)
@@ -135,7 +145,7 @@ local function name_of(node, buf)
   local text = field and vim.treesitter.get_node_text(field, buf)
     or vim.api.nvim_buf_get_lines(buf, (node:start()), (node:start()) + 1, false)[1]
     or ""
-  return require("claude-ide.language.lines").brief(text:match("^[^\n]*") or "")
+  return language_lines.brief(text:match("^[^\n]*") or "")
 end
 
 ---Symbols of the syntax tree.
@@ -191,7 +201,6 @@ end
 ---@return claude-ide.language.Symbol[]? symbols nil: neither knows the language
 ---@return string source
 function M.of(task, buf)
-  local servers, lsp = require("claude-ide.language.servers"), require("claude-ide.lsp")
   -- Without a server, running or starting, the tree is used at once.
   if #lsp.clients(buf) > 0 or lsp.is_starting(buf) then
     for _, client in ipairs((servers.wait(task, buf, METHOD, "outline a file"))) do
@@ -289,7 +298,7 @@ end
 local function place_of(buf, found, symbol)
   local row = symbol.name_at.line
   local line = vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or ""
-  local col = require("claude-ide.language.encoding").byte(line, symbol.name_at.character, found.encoding)
+  local col = language_encoding.byte(line, symbol.name_at.character, found.encoding)
   local at = line:find(found.wanted, col + 1, true) -- some servers select the whole definition
   return { buf = buf, row = row, col = at and at - 1 or col, name = found.wanted }
 end
@@ -297,7 +306,7 @@ end
 ---@param at integer index of the symbol
 ---@return claude-ide.language.Definition
 local function definition_of(buf, found, at)
-  local symbols, encoding = found.symbols, require("claude-ide.language.encoding")
+  local symbols = found.symbols
   local symbol = symbols[at]
   ---@param position lsp.Position
   ---@return lsp.Position
@@ -305,7 +314,7 @@ local function definition_of(buf, found, at)
     local line = vim.api.nvim_buf_get_lines(buf, position.line, position.line + 1, false)[1] or ""
     return {
       line = position.line,
-      character = encoding.byte(line, position.character, found.encoding),
+      character = language_encoding.byte(line, position.character, found.encoding),
     }
   end
   local first, last = symbol.range.start, symbol.range["end"]
@@ -333,12 +342,10 @@ end
 ---@return claude-ide.language.Found? nil: there is none
 ---@return string? why_not nobody could be asked
 local function find(task, buf, symbol, names)
-  local lsp = require("claude-ide.lsp")
   local clients, why_not = {}, nil ---@type vim.lsp.Client[], string?
   local may_parse = M.has_parser(buf)
   if not may_parse or #lsp.clients(buf) > 0 or lsp.is_starting(buf) then
-    clients, why_not =
-      require("claude-ide.language.servers").wait(task, buf, METHOD, "list the symbols of a file")
+    clients, why_not = servers.wait(task, buf, METHOD, "list the symbols of a file")
   end
   ---@param symbols claude-ide.language.Symbol[]
   ---@return claude-ide.language.Found?
@@ -380,7 +387,6 @@ end
 ---@param symbol string
 ---@return claude-ide.language.Place? nil: the outline does not know it
 function M.declared(task, buf, symbol)
-  local lsp = require("claude-ide.lsp")
   local is_known = lsp.is_starting(buf)
     or #lsp.clients(buf, METHOD) > 0
     or #lsp.clients(buf) == 0 and M.has_parser(buf)
@@ -405,10 +411,9 @@ end
 ---@return claude-ide.language.Definition
 ---@return claude-ide.language.Place
 function M.definition(task, args)
-  local locate = require("claude-ide.language.locate")
   local buf, names = locate.buffer(task, args.path), {} ---@type integer, table<string, true>
   local found, why_not = find(task, buf, locate.bare(args.symbol), names)
-  local called = require("claude-ide.language.lines").brief(args.symbol)
+  local called = language_lines.brief(args.symbol)
   if found and #found.matches > 1 and not args.line then
     task:fail(
       ("%s has several symbols `%s`, in lines %s: pass `line`"):format(

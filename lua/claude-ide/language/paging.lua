@@ -1,5 +1,8 @@
 -- Paginates answers for models: bounded length, and a cursor for the next page.
 -- A cursor is the number of entries before the page. Each page repeats the query, so that no page is stale.
+local lazy = require("claude-ide.lazy")
+local position = lazy("claude-ide.position")
+
 local M = {}
 
 ---About 2,000 tokens of code.
@@ -108,11 +111,11 @@ end
 ---@return string
 function M.cut(text, max_bytes)
   local limit = max_bytes or MAX_BYTES
-  local valid = require("claude-ide.position").valid(text)
+  local valid = position.valid(text)
   if #valid <= limit then
     return valid
   end
-  local cut = require("claude-ide.position").truncate(valid, limit)
+  local cut = position.truncate(valid, limit)
   local lines = cut:match("^(.*)\n") or ""
   return ("%s\n(cut here: it has %d bytes)"):format(#lines > limit / 2 and lines or cut, #valid)
 end

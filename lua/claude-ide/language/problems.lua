@@ -1,4 +1,16 @@
 -- Diagnostics as text: of a file, or of all files known to the editor.
+local lazy = require("claude-ide.lazy")
+local counted = lazy("claude-ide.counted")
+local diagnostics = lazy("claude-ide.diagnostics")
+local fresh = lazy("claude-ide.diagnostics.fresh")
+local language_lines = lazy("claude-ide.language.lines")
+local locate = lazy("claude-ide.language.locate")
+local lsp = lazy("claude-ide.lsp")
+local paging = lazy("claude-ide.language.paging")
+local position = lazy("claude-ide.position")
+local privacy = lazy("claude-ide.privacy")
+local workspace = lazy("claude-ide.workspace")
+
 local M = {}
 
 local SEVERITIES = { error = 1, warning = 2, info = 3, hint = 4 }
@@ -15,14 +27,14 @@ function M.line_of(diagnostic)
   local code = diagnostic.code ~= nil and tostring(diagnostic.code) or nil
   local from = diagnostic.source and (code and ("%s %s"):format(diagnostic.source, code) or diagnostic.source)
     or code
-  local whole = require("claude-ide.diagnostics").message(diagnostic):gsub("%s*\n%s*", " ")
-  local message = require("claude-ide.language.lines").brief(whole)
+  local whole = diagnostics.message(diagnostic):gsub("%s*\n%s*", " ")
+  local message = language_lines.brief(whole)
   return ("  %d:%d  %s: %s%s"):format(
     diagnostic.lnum + 1,
     diagnostic.col + 1,
     WORDS[diagnostic.severity or 1] or "error",
     message,
-    from and (" [%s]"):format(require("claude-ide.position").valid(from)) or ""
+    from and (" [%s]"):format(position.valid(from)) or ""
   )
 end
 
@@ -35,7 +47,7 @@ local function counts(list)
       return (diagnostic.severity or 1) == severity
     end, list)
     if count > 0 then
-      words[#words + 1] = require("claude-ide.counted")(count, word)
+      words[#words + 1] = counted(count, word)
     end
   end
   return table.concat(words, ", ")
@@ -49,7 +61,7 @@ local function collect(bufs, least)
     local list = vim.tbl_filter(function(diagnostic)
       return (diagnostic.severity or 1) <= least
     end, vim.diagnostic.get(buf))
-    table.sort(list, require("claude-ide.diagnostics").is_worse)
+    table.sort(list, diagnostics.is_worse)
     vim.list_extend(all, list)
   end
   return all
@@ -58,13 +70,12 @@ end
 ---Waits until the file's servers have reported on its current text.
 ---@return string? note if a server has not
 local function freshen(task, buf)
-  local lsp = require("claude-ide.lsp")
   if #lsp.clients(buf) == 0 and not lsp.is_starting(buf) then
     return nil
   end
   task:progress("Waiting for the language servers to judge the file")
   local late = task:await(function(resume)
-    require("claude-ide.diagnostics.fresh").wait({ buf }, WAIT_MS, resume)
+    fresh.wait({ buf }, WAIT_MS, resume)
   end)
   local names = {}
   for client_id in pairs(late and late[buf] or {}) do
@@ -77,13 +88,13 @@ end
 ---@param own string a file of another worktree of its repository is not listed
 ---@return integer[] bufs with diagnostics and not withheld, sorted by name
 local function all_bufs(own)
-  local is_elsewhere = require("claude-ide.workspace").elsewhere(own)
+  local is_elsewhere = workspace.elsewhere(own)
   local bufs, seen = {}, {}
   for _, diagnostic in ipairs(vim.diagnostic.get()) do
     local buf = diagnostic.bufnr --[[@as integer]]
     if not seen[buf] then
       seen[buf] = true
-      local is_told = require("claude-ide.privacy").verdict(buf) == "tell"
+      local is_told = privacy.verdict(buf) == "tell"
       if is_told and not is_elsewhere(vim.api.nvim_buf_get_name(buf)) then
         bufs[#bufs + 1] = buf
       end
@@ -101,7 +112,6 @@ end
 ---@param folders? string[] that paths are relative to; default: the workspace's
 ---@return claude-ide.language.List
 function M.list(task, args, folders)
-  local locate = require("claude-ide.language.locate")
   local least = SEVERITIES[args.severity] or 4
   local bufs, note, shown
   if args.path then
@@ -109,11 +119,11 @@ function M.list(task, args, folders)
     note = freshen(task, buf)
     bufs, shown = { buf }, locate.shown(args.path, folders)
   else
-    bufs = all_bufs((folders or require("claude-ide.workspace").folders())[1])
+    bufs = all_bufs((folders or workspace.folders())[1])
   end
   local all = collect(bufs, least)
   local what = shown or "the files that the editor knows"
-  local watched = not args.path or #require("claude-ide.lsp").clients(bufs[1]) > 0
+  local watched = not args.path or #lsp.clients(bufs[1]) > 0
   local none = watched and "Nothing is wrong in %s"
     or "Nothing is known to be wrong in %s, which no language server watches"
   return {
@@ -136,7 +146,7 @@ end
 ---@param args { path?: string, severity?: "error"|"warning"|"info"|"hint", cursor?: string }
 ---@return { text: string }
 function M.text(task, args)
-  return require("claude-ide.language.paging").pages(task, M.list(task, args))
+  return paging.pages(task, M.list(task, args))
 end
 
 ---Diagnostics in a range of lines.
@@ -156,7 +166,7 @@ function M.within(buf, first, last)
       lines[#lines + 1] = ("line %d: %s: %s"):format(
         lnum,
         WORDS[diagnostic.severity or 1] or "error",
-        (require("claude-ide.diagnostics").message(diagnostic):gsub("\n", " "))
+        (diagnostics.message(diagnostic):gsub("\n", " "))
       )
     end
   end

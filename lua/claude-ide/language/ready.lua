@@ -1,5 +1,12 @@
 -- Detects whether a language server has loaded the project: until then it answers with incomplete results, without saying so.
 -- Invariant: every wait ends, and a server that has been ready for long is not waited for.
+local lazy = require("claude-ide.lazy")
+local config = lazy("claude-ide.config")
+local diagnostics_servers = lazy("claude-ide.diagnostics.servers")
+local disk = lazy("claude-ide.buffer.disk")
+local language_servers = lazy("claude-ide.language.servers")
+local lsp = lazy("claude-ide.lsp")
+
 local M = {}
 
 ---A server started so recently may still discover files.
@@ -18,10 +25,6 @@ local seen = {}
 ---Servers that gave the same answer twice while young.
 ---@type table<integer, true>
 local steady = {}
-
-local function known()
-  return require("claude-ide.diagnostics.servers")
-end
 
 ---@return integer ms since it was first seen
 local function age(client_id)
@@ -46,16 +49,16 @@ end
 
 ---@return boolean whether it has been idle and silent for long
 local function is_silent(client)
-  return age(client.id) >= SILENT_MS and not known().is_working(client.id)
+  return age(client.id) >= SILENT_MS and not diagnostics_servers.is_working(client.id)
 end
 
 ---Whether a server of the buffer may publish diagnostics.
 ---@param buf integer
 ---@return boolean
 function M.speaks_of(buf)
-  return vim.iter(require("claude-ide.lsp").clients(buf)):any(function(client)
-    return known().has_spoken(client.id) or not is_silent(client)
-  end) or require("claude-ide.lsp").is_starting(buf)
+  return vim.iter(lsp.clients(buf)):any(function(client)
+    return diagnostics_servers.has_spoken(client.id) or not is_silent(client)
+  end) or lsp.is_starting(buf)
 end
 
 ---Waits until servers know the project: before a server has reported on the file, it may know no other file.
@@ -64,23 +67,22 @@ end
 ---@param clients vim.lsp.Client[]
 ---@param buf integer
 function M.settle(task, clients, buf)
-  local servers = require("claude-ide.language.servers")
   local function is_ready()
     return not vim.iter(clients):any(function(client)
       return vim.lsp.get_client_by_id(client.id) ~= nil
-        and not known().has_judged(client.id, buf)
+        and not diagnostics_servers.has_judged(client.id, buf)
         and not is_silent(client)
     end)
   end
-  servers.settle(task, clients)
+  language_servers.settle(task, clients)
   if not is_ready() then
     task:progress("Waiting for the language server to read the project")
     local began = vim.uv.now()
-    local limit = math.min(READY_MS, require("claude-ide.config").get().tools.server_wait_ms)
+    local limit = math.min(READY_MS, config.get().tools.server_wait_ms)
     repeat
       task:sleep(LOOK_MS)
     until is_ready() or vim.uv.now() - began > limit
-    servers.settle(task, clients) ---@diagnostic disable-line: undefined-field -- it takes the loop for endless
+    language_servers.settle(task, clients) ---@diagnostic disable-line: undefined-field -- it takes the loop for endless
   end
 end
 
@@ -96,12 +98,11 @@ end
 ---@return boolean is_partial it is still loading
 function M.steady(task, client, buf, ask, is_reading)
   task:await(function(resume) -- the server must know what Claude has just written to disk
-    require("claude-ide.buffer.disk").reload_all(vim.tbl_keys(client.attached_buffers or {}), function()
+    disk.reload_all(vim.tbl_keys(client.attached_buffers or {}), function()
       resume()
     end)
   end)
   M.settle(task, { client }, buf)
-  local servers = require("claude-ide.language.servers")
   local result, err = ask()
   local is_same = not (age(client.id) <= M.YOUNG_MS) or is_reading and steady[client.id] == true
   for _ = 1, MAX_ROUNDS do
@@ -110,12 +111,12 @@ function M.steady(task, client, buf, ask, is_reading)
     end
     local before = result
     task:sleep(is_reading and READING_AGAIN_MS or AGAIN_MS)
-    local waited = servers.settle(task, { client })
+    local waited = language_servers.settle(task, { client })
     result, err = ask()
     is_same = not waited and vim.deep_equal(before, result)
     steady[client.id] = is_same or nil
   end
-  return result, err, not is_same or servers.is_busy(client)
+  return result, err, not is_same or language_servers.is_busy(client)
 end
 
 return M

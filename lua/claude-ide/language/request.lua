@@ -1,4 +1,8 @@
 -- A request to a language server within a task: cancelled with the task, and ended by a deadline or by the server's exit.
+local lazy = require("claude-ide.lazy")
+local config = lazy("claude-ide.config")
+local lsp = lazy("claude-ide.lsp")
+
 local M = {}
 
 ---Retries of a request that the server dropped because the text had changed.
@@ -27,7 +31,7 @@ end
 ---@return table? err `{ code?, message }`
 ---@return any result
 local function once(task, client, method, params, buf, on_sent)
-  local timeout_ms = require("claude-ide.config").get().tools.request_timeout_ms
+  local timeout_ms = config.get().tools.request_timeout_ms
   local timer = assert(vim.uv.new_timer())
   requests_made = requests_made + 1
   local group = vim.api.nvim_create_augroup(GROUP .. requests_made, { clear = true })
@@ -36,7 +40,7 @@ local function once(task, client, method, params, buf, on_sent)
     vim.api.nvim_del_augroup_by_id(group)
   end
   local err, result = task:await(function(resume)
-    local id = require("claude-ide.lsp").request(client, method, params, function(answer_err, answer)
+    local id = lsp.request(client, method, params, function(answer_err, answer)
       resume(answer_err, answer)
     end, buf)
     if not id then

@@ -1,5 +1,9 @@
 -- Finds language servers for a buffer, and waits for those that are starting or loading the project.
 -- Invariant: every wait has a deadline, and the client gets progress reports.
+local lazy = require("claude-ide.lazy")
+local config = lazy("claude-ide.config")
+local lsp = lazy("claude-ide.lsp")
+
 local M = {}
 
 local LOOK_MS = 20
@@ -24,7 +28,7 @@ end
 ---@param may_come fun(elapsed: integer): boolean whether to keep waiting
 local function wait(task, done, may_come, message)
   local began = vim.uv.now()
-  local limit = require("claude-ide.config").get().tools.server_wait_ms
+  local limit = config.get().tools.server_wait_ms
   local reported_at = -math.huge
   while true do
     local found = done()
@@ -49,7 +53,6 @@ end
 ---@return vim.lsp.Client[]
 ---@return string? why_not
 function M.wait(task, buf, method, doing)
-  local lsp = require("claude-ide.lsp")
   local found = wait(task, function()
     local clients = vim.tbl_filter(function(client)
       return lsp.supports(client, method, buf)

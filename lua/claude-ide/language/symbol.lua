@@ -1,7 +1,12 @@
 -- Finds a symbol that a model names, by its file, text and line: a position in a buffer, and in a request.
-local M = {}
-
 local locate = require("claude-ide.language.locate")
+local lazy = require("claude-ide.lazy")
+local breaks = lazy("claude-ide.language.breaks")
+local code = lazy("claude-ide.language.code")
+local outline = lazy("claude-ide.language.outline")
+local position = lazy("claude-ide.position")
+
+local M = {}
 
 ---Columns where a text occurs in a line as whole words.
 ---@return integer[] 0-based byte columns
@@ -47,7 +52,7 @@ end
 ---@return boolean? is_code
 local function search(task, buf, text, near)
   local best, best_col, is_best_code ---@type integer?, integer?, boolean?
-  local is_code = require("claude-ide.language.code").judge(buf)
+  local is_code = code.judge(buf)
   for index, line in ipairs(vim.api.nvim_buf_get_lines(buf, 0, -1, false)) do
     local row = index - 1
     if line:find(text, 1, true) then
@@ -76,7 +81,7 @@ end
 function M.symbol(task, buf, symbol, lnum)
   local shown = locate.shown(vim.api.nvim_buf_get_name(buf))
   symbol = locate.bare(symbol)
-  local declared = not lnum and require("claude-ide.language.outline").declared(task, buf, symbol)
+  local declared = not lnum and outline.declared(task, buf, symbol)
   if declared then
     return declared
   end
@@ -91,7 +96,7 @@ function M.symbol(task, buf, symbol, lnum)
     end
   end
   if not row or not col then
-    task:fail(("`%s` is not in %s"):format(require("claude-ide.position").truncate(symbol, 80), shown))
+    task:fail(("`%s` is not in %s"):format(position.truncate(symbol, 80), shown))
   end
   ---@cast row integer
   local note ---@type string?
@@ -118,7 +123,6 @@ end
 ---@param client vim.lsp.Client
 ---@return { textDocument: { uri: string }, position: { line: integer, character: integer } }
 function M.params(task, place, client)
-  local breaks = require("claude-ide.language.breaks")
   breaks.of(task, client, place.buf)
   return {
     textDocument = { uri = vim.uri_from_bufnr(place.buf) },

@@ -2,6 +2,12 @@
 -- answer.
 -- Invariants: a call is answered once, or cancelled and not answered; cancelling withdraws what it waits for; no slice blocks Neovim
 -- for long.
+local lazy = require("claude-ide.lazy")
+local log = lazy("claude-ide.log")
+local safely = lazy("claude-ide.safely")
+local server = lazy("claude-ide.server")
+local workspace = lazy("claude-ide.workspace")
+
 local M = {}
 
 ---Maximum time before keys and redraws get their turn.
@@ -39,14 +45,14 @@ function Task:continue(...)
     return
   end
   self.since = vim.uv.hrtime()
-  local serve = require("claude-ide.workspace").serve
+  local serve = workspace.serve
   local ok, result, err = serve(self.call.client, coroutine.resume, self.thread, ...)
   if not ok then
     local failure = result
     if getmetatable(failure) ~= Failure then
       local name = self.call.name
-      require("claude-ide.log").error("%s failed: %s", name, debug.traceback(self.thread, tostring(failure)))
-      local line = require("claude-ide.safely").brief(failure)
+      log.error("%s failed: %s", name, debug.traceback(self.thread, tostring(failure)))
+      local line = safely.brief(failure)
       failure = { code = "failed", message = ("%s failed: %s"):format(name:match("[^.]*$"), line) }
     end
     self:finish(nil, failure)
@@ -121,7 +127,7 @@ function Task:progress(message)
     return
   end
   self.reports = self.reports + 1
-  require("claude-ide.server").notify("notifications/progress", {
+  server.notify("notifications/progress", {
     progressToken = self.call.progress,
     progress = self.reports,
     message = message,

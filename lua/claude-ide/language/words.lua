@@ -1,5 +1,9 @@
 -- Searches the project for a word, beside what language servers know: a server knows only what is in its index.
 -- Invariants: the search is bounded in time and size; files that are withheld are not named.
+local lazy = require("claude-ide.lazy")
+local locate = lazy("claude-ide.language.locate")
+local workspace = lazy("claude-ide.workspace")
+
 local M = {}
 
 local TIMEOUT_MS, MAX_BYTES = 3000, 64 * 1024
@@ -24,7 +28,7 @@ end
 ---@param word string
 ---@return claude-ide.language.Word[]? found nil: it could not be searched for
 function M.find(task, word)
-  local folder, argv = require("claude-ide.workspace").folders()[1], command(word)
+  local folder, argv = workspace.folders()[1], command(word)
   if not folder or not argv then
     return nil
   end
@@ -56,7 +60,7 @@ function M.find(task, word)
   for line in table.concat(pieces):gmatch("([^\n]+)\n") do
     local name, lnum = line:match("^%./(.-):(%d+):")
     local path, row = name and folder .. "/" .. name, tonumber(lnum) --[[@as integer?]]
-    if path and row and not require("claude-ide.language.locate").refusal(path) then
+    if path and row and not locate.refusal(path) then
       found[#found + 1] = { path = path, lnum = row }
     end
     task:breathe()

@@ -1,6 +1,24 @@
 -- Asks before Neovim ends sessions that work: stay, let them go on in the background, or end them.
 -- Invariants: nothing waits for the answer, so no script hangs. `:qa!` quits: like unsaved text, a modified buffer refuses the exit.
 -- Without a UI nothing is asked. No step discards unsaved text.
+local lazy = require("claude-ide.lazy")
+local background = lazy("claude-ide.sessions.background")
+local buffer_marks = lazy("claude-ide.ui.buffer_marks")
+local choose = lazy("claude-ide.ui.choose")
+local clock = lazy("claude-ide.clock")
+local config = lazy("claude-ide.config")
+local notice = lazy("claude-ide.ui.notice")
+local own = lazy("claude-ide.sessions.own")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local phrases = lazy("claude-ide.sessions.phrases")
+local quietly = lazy("claude-ide.ui.quietly")
+local remembered = lazy("claude-ide.terminal.remembered")
+local restore = lazy("claude-ide.ui.restore")
+local sessions_live = lazy("claude-ide.sessions.live")
+local terminal_prompt = lazy("claude-ide.terminal.prompt")
+local terminals = lazy("claude-ide.terminal")
+local window = lazy("claude-ide.window")
+
 local M = {}
 
 local STAY, KEEP, END = "Stay in Neovim", "Quit, and continue %s in the background", "Quit, and end %s"
@@ -16,9 +34,9 @@ local is_decided = false
 ---@return boolean
 local function has_held_prompt(ours)
   local buf = ours.terminal and ours.terminal:bufnr()
-  local live = require("claude-ide.sessions.live").of_pid(ours.session.pid)
+  local live = sessions_live.of_pid(ours.session.pid)
   local is_idle = live ~= nil and live.state.activity == "idle"
-  return buf ~= nil and require("claude-ide.terminal.prompt").is_held(buf, is_idle)
+  return buf ~= nil and terminal_prompt.is_held(buf, is_idle)
 end
 
 ---Those that end with Neovim. A terminal outside of Neovim and a session of the background go on by themselves.
@@ -28,7 +46,7 @@ local function working()
     local activity, terminal = ours.session.state.activity, ours.terminal
     local ends = terminal and terminal:bufnr() ~= nil and not terminal.spec.job or ours.other ~= nil
     return ends and (activity == "working" or activity == "waiting" or has_held_prompt(ours))
-  end, require("claude-ide.sessions.own").list())
+  end, own.list())
 end
 
 ---Neovim waits for a key after the error of a refused exit. Nothing but a callback that may not touch the editor runs meanwhile.
@@ -51,7 +69,7 @@ end
 ---@return fun() release
 local function refuse()
   local from, asks = vim.api.nvim_get_current_win(), vim.o.confirm
-  local buf = require("claude-ide.ui.own_buffer").create({
+  local buf = own_buffer.create({
     kind = "guard",
     name = { "Claude", "works" },
     bo = { buftype = "acwrite", modified = true, bufhidden = "wipe" },
@@ -79,7 +97,7 @@ local function refuse()
     if vim.api.nvim_win_is_valid(from) then
       vim.api.nvim_set_current_win(from)
     end
-    require("claude-ide.window").close(win)
+    window.close(win)
     vim.api.nvim_echo({}, false, {}) -- Neovim has named the buffer
   end
 end
@@ -113,9 +131,9 @@ end
 ---it gives up if an autocommand leaves the tab page. Even after a `!`, so this is for a command that is known to have none.
 ---@return fun() release
 local function refuse_silently()
-  local restore, silently = require("claude-ide.ui.restore"), require("claude-ide.ui.quietly").run
+  local silently = quietly.run
   local here, tabline = restore.remember_place(), vim.o.showtabline
-  local buf = require("claude-ide.ui.own_buffer").create({ kind = "guard", bo = { bufhidden = "wipe" } })
+  local buf = own_buffer.create({ kind = "guard", bo = { bufhidden = "wipe" } })
   silently(function()
     if tabline == 1 and #vim.api.nvim_list_tabpages() == 1 then
       vim.o.showtabline = 0 -- else it would appear, and resize the windows
@@ -126,7 +144,7 @@ local function refuse_silently()
   return function()
     silently(function()
       restore.go(here)
-      require("claude-ide.window").close(win)
+      window.close(win)
       vim.o.showtabline = tabline
     end)
   end
@@ -139,14 +157,14 @@ local function quit(restarts)
   local ok, err = pcall(vim.api.nvim_exec2, command, {})
   is_decided = false
   if not ok then
-    require("claude-ide.ui.notice").error((tostring(err):gsub("^.-Vim%(%a+%):", ""):gsub("\n.*", "")))
+    notice.error((tostring(err):gsub("^.-Vim%(%a+%):", ""):gsub("\n.*", "")))
   end
 end
 
 ---@param ours claude-ide.sessions.Ours
 ---@return string
 local function name_of(ours)
-  local phrases, session = require("claude-ide.sessions.phrases"), ours.session
+  local session = ours.session
   local said = ours.other and ours.other.name
   if not ours.terminal and vim.trim(session.name or "") == "" and said then
     return ("“%s”"):format(phrases.fit(phrases.one_line(said), MOST_NAME))
@@ -157,7 +175,7 @@ end
 ---@param ours claude-ide.sessions.Ours
 ---@param done fun(err?: string)
 local function hand_over(ours, done)
-  local live, terminal, since = ours.session, ours.terminal, require("claude-ide.clock").now()
+  local live, terminal, since = ours.session, ours.terminal, clock.now()
   ---@type claude-ide.sessions.Leaving
   local leaving = {
     id = live.id,
@@ -179,17 +197,17 @@ local function hand_over(ours, done)
     end,
   }
   local name = name_of(ours)
-  require("claude-ide.sessions.background").hand_over(leaving, function(err, is_over, args)
+  background.hand_over(leaving, function(err, is_over, args)
     if vim.v.exiting ~= vim.NIL then
       return -- the user has quit with `:qa!` meanwhile
     elseif err then
       local words = ("%s does not continue in the background: %s"):format(name, err)
-      require("claude-ide.ui.notice").error(words)
+      notice.error(words)
       if args then
-        require("claude-ide.terminal").new(args, { cwd = live.cwd, name = leaving.name })
+        terminals.new(args, { cwd = live.cwd, name = leaving.name })
       end
     elseif not is_over then
-      require("claude-ide.terminal.remembered").hand_over({
+      remembered.hand_over({
         session = live.id,
         cwd = live.cwd,
         name = leaving.name,
@@ -206,7 +224,7 @@ local function unsaved()
   return vim.iter(vim.api.nvim_list_bufs()):find(function(buf)
     local bo = vim.bo[buf]
     local is_kept = bo.modified and (bo.buftype == "" or bo.buftype == "acwrite" or bo.buftype == "help")
-    return is_kept and not require("claude-ide.ui.buffer_marks").kind(buf)
+    return is_kept and not buffer_marks.kind(buf)
   end)
 end
 
@@ -214,7 +232,7 @@ end
 ---@param buf integer
 local function refused(buf)
   local name = vim.fn.fnamemodify(vim.fn.bufname(buf), ":~:.")
-  require("claude-ide.ui.notice").error(
+  notice.error(
     ('E37: No write since last change for buffer "%s" (add ! to override)'):format(
       name ~= "" and name or "[No Name]"
     )
@@ -233,7 +251,7 @@ local function keep(list, restarts)
   elseif #list == 0 then
     return quit(restarts) -- they are done
   end
-  require("claude-ide.ui.notice").info("Neovim quits as soon as Claude is in the background.")
+  notice.info("Neovim quits as soon as Claude is in the background.")
   local left, failed = #list, false
   for _, ours in ipairs(list) do
     hand_over(ours, function(err)
@@ -256,7 +274,7 @@ local function ask(list, restarts)
     or ("%d sessions of Claude %s"):format(#list, waits and "work or wait for you" or "work")
   local it = one and "it" or "them"
   local choices = { STAY, KEEP:format(it), END:format(it) }
-  require("claude-ide.ui.choose").select(choices, { prompt = prompt, kind = "claude_quit" }, function(choice)
+  choose.select(choices, { prompt = prompt, kind = "claude_quit" }, function(choice)
     if choice == choices[2] then
       keep(working(), restarts)
     elseif choice == choices[3] then
@@ -267,7 +285,7 @@ end
 
 ---Neovim is about to exit, and may still refuse.
 function M.before_exit()
-  local on_quit = require("claude-ide.config").get().terminal.on_quit
+  local on_quit = config.get().terminal.on_quit
   local list = not is_decided and on_quit ~= "end" and #vim.api.nvim_list_uis() > 0 and working() or {}
   if #list == 0 then
     return

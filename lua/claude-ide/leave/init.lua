@@ -1,6 +1,14 @@
 -- Cleans up when Neovim exits, so that no saved session contains the plugin's windows and buffers.
 -- Session plugins save at VimLeavePre. The first BufWinLeave of an exiting Neovim is earlier, whatever the order of plugins, and only
 -- occurs once the exit cannot be refused (at ExitPre it still can).
+local lazy = require("claude-ide.lazy")
+local agents = lazy("claude-ide.chat.acp.agents")
+local buffer_marks = lazy("claude-ide.ui.buffer_marks")
+local log = lazy("claude-ide.log")
+local open_views = lazy("claude-ide.transcript.open_views")
+local remembered = lazy("claude-ide.terminal.remembered")
+local window = lazy("claude-ide.window")
+
 local M = {}
 
 ---A step that calls a method of a module, if it is loaded.
@@ -24,14 +32,14 @@ local take_review_down = let("claude-ide.review", "close")
 ---Whether a restored session can reload the buffer: a transcript whose session the CLI has stored. A chat without messages is not
 ---stored, nor one with another agent.
 local function can_be_read_again(buf)
-  local view = require("claude-ide.transcript.open_views").of_buffer(buf)
+  local view = open_views.of_buffer(buf)
   return view ~= nil
     and (view.name ~= nil or not view.source.is_chat)
-    and require("claude-ide.ui.buffer_marks").conversation(vim.api.nvim_buf_get_name(buf)) ~= nil
+    and buffer_marks.conversation(vim.api.nvim_buf_get_name(buf)) ~= nil
 end
 
 local function is_ours(buf)
-  local kind = require("claude-ide.ui.buffer_marks").kind(buf)
+  local kind = buffer_marks.kind(buf)
   local terminal = package.loaded["claude-ide.terminal"]
   return kind ~= nil and not (kind == "transcript" and can_be_read_again(buf))
     or type(terminal) == "table" and terminal.of_buffer(buf) ~= nil
@@ -39,7 +47,6 @@ end
 
 ---Remaining windows in all tab pages: of terminals, of comparisons.
 local function close_windows()
-  local window = require("claude-ide.window")
   for _, win in ipairs(vim.api.nvim_list_wins()) do
     if vim.api.nvim_win_is_valid(win) and is_ours(vim.api.nvim_win_get_buf(win)) then
       if window.is_last(win) then
@@ -55,7 +62,7 @@ end
 ---Deletes kept buffers: they are listed, and would be saved as edited files.
 local function forget_kept()
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-    if require("claude-ide.ui.buffer_marks").kind(buf) == "kept" and #vim.fn.win_findbuf(buf) == 0 then
+    if buffer_marks.kind(buf) == "kept" and #vim.fn.win_findbuf(buf) == 0 then
       vim.api.nvim_buf_delete(buf, { force = true })
     end
   end
@@ -67,7 +74,7 @@ local function run(steps)
   for _, step in ipairs(steps) do
     local ok, err = pcall(step)
     if not ok then
-      require("claude-ide.log").warn("not everything of ours went off the screen: %s", tostring(err))
+      log.warn("not everything of ours went off the screen: %s", tostring(err))
     end
   end
 end
@@ -94,17 +101,15 @@ end
 function M.session_loaded()
   -- Scheduled: the autocommand cannot close the last window of a tab page.
   vim.schedule(function()
-    local requesters = require("claude-ide.chat.acp.agents").spoken_names()
+    local requesters = agents.spoken_names()
     vim.list_extend(requesters, { "Claude", "Qwen Code" })
     for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-      if
-        vim.api.nvim_buf_is_valid(buf) and require("claude-ide.ui.buffer_marks").is_dead(buf, requesters)
-      then
-        pcall(require("claude-ide.window").delete_buffer, buf)
+      if vim.api.nvim_buf_is_valid(buf) and buffer_marks.is_dead(buf, requesters) then
+        pcall(window.delete_buffer, buf)
       end
     end
     if package.loaded["claude-ide.terminal.remembered"] then
-      require("claude-ide.terminal.remembered").offer() -- of the session's folder
+      remembered.offer() -- of the session's folder
     end
   end)
 end

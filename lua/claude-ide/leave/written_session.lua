@@ -1,6 +1,9 @@
 -- A session that the user writes while windows of ours are open. For a buffer without a file Neovim writes `enew` and `file NAME`, which
 -- fails (E95) where a loaded buffer has the name: in a second window of it, or in the Neovim that wrote the session. For a file it writes
 -- a line that takes the buffer there is; ours get that line, too.
+local lazy = require("claude-ide.lazy")
+local buffer_marks = lazy("claude-ide.ui.buffer_marks")
+
 local M = {}
 
 ---How a session may call a buffer.
@@ -19,7 +22,7 @@ end
 local function names_of_ours()
   local names = {} ---@type table<string, true>
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-    if require("claude-ide.ui.buffer_marks").kind(buf) and vim.api.nvim_buf_get_name(buf) ~= "" then
+    if buffer_marks.kind(buf) and vim.api.nvim_buf_get_name(buf) ~= "" then
       for _, name in ipairs(names_of(buf)) do
         names[name] = true
       end

@@ -1,5 +1,9 @@
 -- Reads files from windows of other plugins and of the quickfix list, one row per filetype. Loads nothing of a plugin before
 -- the user is in its window. Each row names the plugin's commit that it was written against.
+local lazy = require("claude-ide.lazy")
+local netrw = lazy("claude-ide.mention.netrw")
+local paths = lazy("claude-ide.path")
+
 local M = {}
 
 local NOT_LOCAL = "This folder is not on this machine, so Claude cannot read it."
@@ -117,7 +121,7 @@ end
 -- 61b51c0 (2025-07-15): `fugitive#GX()` returns the file of the cursor's line, else the word under the cursor; for a commit the work
 -- tree.
 function EXPLORERS.fugitive(first, last)
-  local normalize = require("claude-ide.path").normalize
+  local normalize = paths.normalize
   return under_cursor(first, last, function()
     local path = vim.fn["fugitive#GX"]()
     if type(path) ~= "string" or path == "" then
@@ -129,10 +133,10 @@ function EXPLORERS.fugitive(first, last)
 end
 
 function EXPLORERS.netrw(first, last, is_range)
-  if not require("claude-ide.path").is_plain(vim.b.netrw_curdir or "") then
+  if not paths.is_plain(vim.b.netrw_curdir or "") then
     return nil, NOT_LOCAL
   end
-  return vim.tbl_map(entry, require("claude-ide.mention.netrw").paths(first, last, is_range))
+  return vim.tbl_map(entry, netrw.paths(first, last, is_range))
 end
 
 ---The quickfix window and location lists: lines are files, most with a position.
@@ -145,7 +149,7 @@ function EXPLORERS.qf(first, last)
   do
     local is_buffer = item.bufnr > 0 and vim.api.nvim_buf_is_valid(item.bufnr)
     local path = is_buffer and vim.api.nvim_buf_get_name(item.bufnr) or ""
-    if require("claude-ide.path").is_plain(path) then
+    if paths.is_plain(path) then
       local lnum = item.lnum > 0 and item.lnum or nil
       found[#found + 1] = entry(path, lnum, lnum and math.max(lnum, item.end_lnum or 0))
     end

@@ -1,5 +1,17 @@
 -- `:ClaudeSend` and `:Claude add`: mentions `@file#L1-2` in Claude's prompt.
 -- Owns commands and notices; queue.lua delivers, explorers.lua reads windows of other plugins.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local buffer_marks = lazy("claude-ide.ui.buffer_marks")
+local config = lazy("claude-ide.config")
+local explorers = lazy("claude-ide.mention.explorers")
+local ide_path = lazy("claude-ide.path")
+local notice = lazy("claude-ide.ui.notice")
+local one_line = lazy("claude-ide.ui.one_line")
+local privacy = lazy("claude-ide.privacy")
+local queue = lazy("claude-ide.mention.queue")
+local terminals = lazy("claude-ide.terminal")
+
 local M = {}
 
 ---A file, a folder, or a range of lines.
@@ -33,11 +45,10 @@ end
 
 ---Warning about a mentioned file.
 local function caution(entry)
-  local buf = require("claude-ide.buffer").find(entry.path)
+  local buf = buffer.find(entry.path)
   if buf and vim.bo[buf].modified then
     return short(entry.path) .. " has unsaved changes; Claude reads the file on disk."
   end
-  local privacy = require("claude-ide.privacy")
   if (buf and privacy.verdict(buf) == "private") or privacy.denied_by(entry.path) then
     return short(entry.path) .. " is private; this mention lets Claude read it."
   end
@@ -57,7 +68,6 @@ end
 ---One line: with a second one Neovim would wait for a key, or replace the first.
 ---@param what string[] results of the mentions
 local function say(what)
-  local notice = require("claude-ide.ui.notice")
   if #warnings == 0 then
     for _, text in ipairs(what) do
       notice.info(text)
@@ -68,7 +78,7 @@ local function say(what)
     return (text:gsub("%.?$", "."))
   end, what)
   local count = ("%d of these are private or have unsaved changes."):format(#warnings)
-  notice.warn(require("claude-ide.ui.one_line").fitting({
+  notice.warn(one_line.fitting({
     table.concat(vim.list_extend(said, warnings), " "),
     #warnings == 1 and warnings[1] or count,
   }))
@@ -77,7 +87,7 @@ end
 
 ---Reports once for all mentions of this moment: `:Claude add a b c` is one action.
 local say_soon = require("claude-ide.soon")(function()
-  local queue, what = require("claude-ide.mention.queue"), {}
+  local what = {}
   if sent[1] then
     local is_one = vim.iter(sent):all(function(one)
       return one.to == sent[1].to
@@ -97,7 +107,6 @@ local say_soon = require("claude-ide.soon")(function()
 end)
 
 local function focus_terminal()
-  local terminals = require("claude-ide.terminal")
   local terminal = terminals.current()
   if terminal then
     terminals.show(terminal)
@@ -141,7 +150,6 @@ local function send(entries)
   if not entries[1] then
     return true
   end
-  local queue = require("claude-ide.mention.queue")
   local cautious = cautions(entries)
   local taken, err = queue.push(entries)
   if not taken then
@@ -149,7 +157,7 @@ local function send(entries)
   end
   vim.list_extend(warnings, cautious)
   say_soon()
-  if queue.count() == 0 and require("claude-ide.config").get().mention.focus_terminal then
+  if queue.count() == 0 and config.get().mention.focus_terminal then
     focus_terminal()
   end
   return true
@@ -161,7 +169,7 @@ end
 ---@return claude-ide.mention.Entry? entry
 ---@return string? err
 local function entry_of(path, first, last)
-  path = require("claude-ide.path").normalize(path)
+  path = ide_path.normalize(path)
   local stat = vim.uv.fs_stat(path)
   if not stat then
     return nil, short(path) .. " is not on disk, so Claude cannot read it. Write it first."
@@ -182,11 +190,7 @@ local function entry_of_buffer(buf, first, last)
   local name = vim.api.nvim_buf_get_name(buf)
   if name == "" then
     return nil, "This buffer has no file. Save it first."
-  elseif
-    not require("claude-ide.path").is_plain(name)
-    or vim.bo[buf].buftype == "terminal"
-    or require("claude-ide.ui.buffer_marks").kind(buf)
-  then
+  elseif not ide_path.is_plain(name) or vim.bo[buf].buftype == "terminal" or buffer_marks.kind(buf) then
     return nil, "This buffer is not a file, so it cannot be mentioned."
   end
   return entry_of(name, first, last)
@@ -197,7 +201,7 @@ end
 ---@return string? err
 local function send_here(range)
   local buf = vim.api.nvim_get_current_buf()
-  local is_explorer, listed, err = require("claude-ide.mention.explorers").entries(buf, range)
+  local is_explorer, listed, err = explorers.entries(buf, range)
   if not is_explorer then
     local entry, why = entry_of_buffer(buf, range and range.first, range and range.last)
     if not entry then
@@ -269,13 +273,13 @@ end
 ---Number of queued mentions.
 ---@return integer
 function M.pending()
-  return require("claude-ide.mention.queue").count()
+  return queue.count()
 end
 
 ---Delivers queued mentions when clients connect. Idempotent.
 function M.attach()
-  require("claude-ide.mention.queue").attach(function(entry, client)
-    sent[#sent + 1] = { entry = entry, to = require("claude-ide.terminal").name_of(client) }
+  queue.attach(function(entry, client)
+    sent[#sent + 1] = { entry = entry, to = terminals.name_of(client) }
     say_soon()
   end)
 end

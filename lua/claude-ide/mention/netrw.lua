@@ -1,6 +1,9 @@
 -- netrw of Neovim 0.10 to 0.12. Its own function for the name under the cursor presses keys on banner lines, so this module parses the
 -- lines, in each of the four styles; `netrw#Expose` returns the marked files. A name counts only if the file exists: the suffixes
 -- `/`, `@`, `*`, `=`, `|` may be part of it.
+local lazy = require("claude-ide.lazy")
+local ide_path = lazy("claude-ide.path")
+
 local M = {}
 
 local LONG, WIDE, TREE = 1, 2, 3
@@ -9,7 +12,7 @@ local LONG, WIDE, TREE = 1, 2, 3
 local function existing(path)
   for _, candidate in ipairs({ path, (path:gsub("[/@*=|]$", "")) }) do
     if vim.uv.fs_lstat(candidate) then
-      return require("claude-ide.path").normalize(candidate)
+      return ide_path.normalize(candidate)
     end
   end
 end

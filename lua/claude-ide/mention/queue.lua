@@ -1,6 +1,18 @@
 -- Queues mentions and delivers them in order, each once, to one client: the one whose root is the innermost around the file, else the
 -- most recently used; if that is ambiguous, the user chooses. Of terminals of this Neovim the tab page's is meant, else the last used.
 -- Invariant: an entry leaves the queue only when the server has accepted it or the user has dropped it.
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local choose = lazy("claude-ide.ui.choose")
+local config = lazy("claude-ide.config")
+local event = lazy("claude-ide.event")
+local listening = lazy("claude-ide.listening")
+local log = lazy("claude-ide.log")
+local notice = lazy("claude-ide.ui.notice")
+local paths = lazy("claude-ide.path")
+local server = lazy("claude-ide.server")
+local terminals = lazy("claude-ide.terminal")
+
 local M = {}
 
 ---Retry interval for a client that could not accept a mention.
@@ -11,13 +23,12 @@ local RETRY_MS = 250
 local function ready()
   return vim.tbl_filter(function(client)
     return client.state == "ready"
-  end, require("claude-ide.server").clients())
+  end, server.clients())
 end
 
 ---Depth of the client's innermost root around a path; 0: none.
 ---@param path string absolute
 local function nearness(client, path)
-  local paths = require("claude-ide.path")
   local real, longest = paths.real(path), 0
   for _, root in ipairs(client.roots or {}) do
     if paths.within(path, root) or paths.within(real, paths.real(root)) then
@@ -55,7 +66,7 @@ end
 local function without_others(clients, terminal)
   return terminal
       and vim.tbl_filter(function(client)
-        local its = require("claude-ide.terminal").of_process(client.pid)
+        local its = terminals.of_process(client.pid)
         return its == nil or its == terminal
       end, clients)
     or clients
@@ -64,7 +75,6 @@ end
 ---The last used one of the terminals that clients run in.
 ---@return claude-ide.terminal.Session?
 local function last_used(clients)
-  local terminals = require("claude-ide.terminal")
   return terminals.last_used(vim.tbl_filter(function(terminal)
     return vim.iter(clients):any(function(client)
       return terminal:has_process(client.pid)
@@ -88,7 +98,7 @@ local function candidates(path, batch)
   local key = table.concat(ids, ",")
   local choice = with_id(clients, chosen[key])
   if #clients > 1 and near == 0 and not choice then
-    local last = require("claude-ide.server").last_client()
+    local last = server.last_client()
     choice = with_id(clients, last and last.id)
   end
   return choice and { choice } or clients, key
@@ -96,7 +106,6 @@ end
 
 ---A path below one of the client's roots, if symbolic links matter.
 local function path_for(path, client)
-  local paths = require("claude-ide.path")
   local real = paths.real(path)
   for _, root in ipairs(client.roots or {}) do
     if not paths.within(path, root) and paths.within(real, root) then
@@ -139,16 +148,16 @@ local function deliver(entry, client)
     lineStart = entry.first and entry.first - 1,
     lineEnd = entry.last and entry.last - 1,
   }
-  local sent, err = require("claude-ide.server").notify("at_mentioned", params, client.id)
+  local sent, err = server.notify("at_mentioned", params, client.id)
   if not sent then
-    require("claude-ide.log").info("a mention for client %d waits: %s", client.id, err)
+    log.info("a mention for client %d waits: %s", client.id, err)
   end
   return sent
 end
 
 local function announce(entry, client)
   local data = { path = entry.path, first = entry.first, last = entry.last, client = client }
-  require("claude-ide.event").emit("ClaudeMentionSent", data)
+  event.emit("ClaudeMentionSent", data)
   if on_sent then
     on_sent(entry, client)
   end
@@ -159,7 +168,7 @@ local function ask(clients, key)
   local asked = {}
   question = asked
   local first = waiting[1]
-  require("claude-ide.ui.choose").select(clients, {
+  choose.select(clients, {
     prompt = "Mention to which Claude?",
     kind = "claude-ide.client",
     format_item = label,
@@ -175,7 +184,7 @@ local function ask(clients, key)
       waiting = vim.tbl_filter(function(other)
         return other.batch ~= given_up
       end, waiting)
-      require("claude-ide.ui.notice").info("Not sent to Claude.")
+      notice.info("Not sent to Claude.")
     end
     M.flush()
   end)
@@ -187,7 +196,6 @@ end, RETRY_MS)
 
 ---Delivers queued mentions.
 function M.flush()
-  local listening = require("claude-ide.listening")
   while waiting[1] and not question do
     local first = waiting[1]
     local clients, key = candidates(first.entry.path, first.batch)
@@ -210,8 +218,8 @@ end
 ---@return boolean? taken
 ---@return string? err
 function M.push(entries)
-  local most = require("claude-ide.config").get().mention.max_pending
-  local batch = { chosen = {}, terminal = require("claude-ide.terminal").of_tab() } ---@type claude-ide.mention.Batch
+  local most = config.get().mention.max_pending
+  local batch = { chosen = {}, terminal = terminals.of_tab() } ---@type claude-ide.mention.Batch
   local must_wait = #waiting > 0 or #ready() == 0
   if must_wait and #waiting + #entries > most then
     return nil, ("Not queued: %d mentions are waiting already (`mention.max_pending`)."):format(#waiting)
@@ -237,7 +245,7 @@ function M.awaited()
     return nil
   end
   local terminal = first.batch.terminal
-  return terminal and #require("claude-ide.terminal").list() > 1 and terminal:name() or "Claude"
+  return terminal and #terminals.list() > 1 and terminal:name() or "Claude"
 end
 
 ---Delivers to clients as they connect.
@@ -247,10 +255,10 @@ function M.attach(sent)
     return
   end
   on_sent = sent
-  require("claude-ide.listening").attach()
-  require("claude-ide.bus").on("client_listening", M.flush)
+  listening.attach()
+  bus.on("client_listening", M.flush)
   -- Mentions for a client that left go to another one.
-  require("claude-ide.bus").on("client_disconnected", M.flush)
+  bus.on("client_disconnected", M.flush)
 end
 
 return M

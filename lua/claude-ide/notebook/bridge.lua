@@ -1,5 +1,10 @@
 -- The process between Neovim and a kernel: kernel/bridge.py, one per kernel. JSON lines in both directions.
 -- Invariant: it exits with Neovim, since its stdin is closed, and terminates its kernel. If it is killed, Neovim kills the kernel.
+local lazy = require("claude-ide.lazy")
+local log = lazy("claude-ide.log")
+local root = lazy("claude-ide.root")
+local safely = lazy("claude-ide.safely")
+
 local M = {}
 
 ---As in kernel/bridge.py.
@@ -61,13 +66,13 @@ function M.start(interpreter, wanted, cwd, images, on_event, on_exit)
     end
     local said = vim.trim(stderr)
     if said ~= "" then
-      require("claude-ide.log").info("the kernel's process said: %s", said)
+      log.info("the kernel's process said: %s", said)
     end
     on_exit(result.signal ~= 0 and "signal " .. result.signal or said:match("[^\n]*$") or "")
   end
   local ok, process = pcall(vim.system, {
     interpreter.path,
-    require("claude-ide.root").dir() .. "/kernel/bridge.py",
+    root.dir() .. "/kernel/bridge.py",
   }, {
     cwd = cwd,
     stdin = true,
@@ -76,10 +81,10 @@ function M.start(interpreter, wanted, cwd, images, on_event, on_exit)
     stdout = by_line(function(line)
       local decoded, event = pcall(vim.json.decode, line, { luanil = { object = true } })
       if not decoded or type(event) ~= "table" then
-        return require("claude-ide.log").error("the kernel's process said no JSON: %s", line:sub(1, 200))
+        return log.error("the kernel's process said no JSON: %s", line:sub(1, 200))
       end
       self.kernel_pid = event.kernel_pid or self.kernel_pid
-      require("claude-ide.safely").wrap("hear a kernel", on_event)(event)
+      safely.wrap("hear a kernel", on_event)(event)
     end),
     stderr = function(_, data)
       stderr = (stderr .. (data or "")):sub(-STDERR_BYTES)

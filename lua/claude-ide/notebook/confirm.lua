@@ -2,6 +2,21 @@
 -- shown in a float with keys to run or reject it; closing the float rejects.
 -- Invariants: it opens only while the user is idle, and typing that continues decides nothing (ui/guard). Nothing hides in the code
 -- (invisible_text.lua), and it runs only after all of it was visible (ui/read_through.lua).
+local lazy = require("claude-ide.lazy")
+local config = lazy("claude-ide.config")
+local document = lazy("claude-ide.notebook.document")
+local guard = lazy("claude-ide.ui.guard")
+local guard_window = lazy("claude-ide.ui.guard.window")
+local ide_width = lazy("claude-ide.width")
+local ide_window = lazy("claude-ide.window")
+local invisible_text = lazy("claude-ide.invisible_text")
+local key_list = lazy("claude-ide.ui.key_list")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local read_through = lazy("claude-ide.ui.read_through")
+local requests = lazy("claude-ide.requests")
+local terminals = lazy("claude-ide.terminal")
+local text_float = lazy("claude-ide.ui.text_float")
+
 local M = {}
 
 local KIND = "run_code"
@@ -22,18 +37,18 @@ local function attention_id(question)
 end
 
 local function take_away(question)
-  require("claude-ide.ui.guard").forget(attention_id(question))
+  guard.forget(attention_id(question))
   local win = question.win
   question.win = nil
   if question.buf then
-    require("claude-ide.ui.guard.window").forget(question.buf)
+    guard_window.forget(question.buf)
   end
-  require("claude-ide.window").close(win)
+  ide_window.close(win)
 end
 
 ---@param outcome "accepted"|"rejected"
 local function settle(question, outcome)
-  require("claude-ide.requests").settle(question, { outcome = outcome })
+  requests.settle(question, { outcome = outcome })
   take_away(question)
 end
 
@@ -55,9 +70,9 @@ local function max_height()
 end
 
 local function shown(code, width)
-  local unseen, lines = require("claude-ide.invisible_text"), {}
-  for _, line in ipairs(unseen.lines(vim.split(code, "\n", { plain = true }), unseen.CODE)) do
-    vim.list_extend(lines, require("claude-ide.width").pieces(unseen.characters(line), width, max_height()))
+  local lines = {}
+  for _, line in ipairs(invisible_text.lines(vim.split(code, "\n", { plain = true }), invisible_text.CODE)) do
+    vim.list_extend(lines, ide_width.pieces(invisible_text.characters(line), width, max_height()))
   end
   return lines
 end
@@ -67,7 +82,7 @@ local function new_buffer(question, width)
   local function coloured()
     colour(buf, question.language or "python")
   end
-  buf = require("claude-ide.ui.own_buffer").create({
+  buf = own_buffer.create({
     kind = "code",
     id = question.id,
     name = { "code", "Claude" },
@@ -76,11 +91,10 @@ local function new_buffer(question, width)
     bo = { bufhidden = "wipe", modifiable = false },
   })
   coloured()
-  local keymaps = require("claude-ide.config").get().diff.keymaps
-  local key_list = require("claude-ide.ui.key_list")
+  local keymaps = config.get().diff.keymaps
   for outcome, option in pairs({ accepted = keymaps.accept, rejected = keymaps.reject }) do
-    require("claude-ide.ui.guard.window").map(buf, key_list.keys(option), outcome .. " code", function()
-      if outcome == "rejected" or require("claude-ide.ui.read_through").may_allow() then
+    guard_window.map(buf, key_list.keys(option), outcome .. " code", function()
+      if outcome == "rejected" or read_through.may_allow() then
         settle(question, outcome)
       end
     end)
@@ -94,26 +108,22 @@ local function open(question)
   end
   local width = math.max(math.min(100, vim.o.columns - 4), 1)
   local buf = new_buffer(question, width)
-  local keymaps = require("claude-ide.config").get().diff.keymaps
-  local key_list = require("claude-ide.ui.key_list")
+  local keymaps = config.get().diff.keymaps
   local keys = (" run: %s · do not: %s "):format(
     table.concat(key_list.keys(keymaps.accept), " "),
     table.concat(key_list.keys(keymaps.reject), " ")
   )
   local height = math.min(vim.api.nvim_buf_line_count(buf), max_height())
-  question.win = require("claude-ide.ui.text_float").open_centred(buf, width, height, {
-    title = require("claude-ide.width").cut(
-      (" %s wants to run this (%s) "):format(question.who, question.name),
-      width
-    ),
-    footer = require("claude-ide.width").cut(keys, width),
+  question.win = text_float.open_centred(buf, width, height, {
+    title = ide_width.cut((" %s wants to run this (%s) "):format(question.who, question.name), width),
+    footer = ide_width.cut(keys, width),
     zindex = ZINDEX,
     style = "minimal",
   })
   question.buf = buf
   vim.wo[question.win][0].wrap = true
-  require("claude-ide.ui.guard.window").opened(buf)
-  require("claude-ide.ui.read_through").note(question.win, vim.api.nvim_buf_line_count(buf))
+  guard_window.opened(buf)
+  read_through.note(question.win, vim.api.nvim_buf_line_count(buf))
   vim.api.nvim_create_autocmd("WinClosed", {
     pattern = tostring(question.win),
     once = true,
@@ -131,7 +141,7 @@ local function know_language(question, done)
   if question.language then
     return done()
   end
-  require("claude-ide.notebook.document").wanted(question.notebook, function(wanted)
+  document.wanted(question.notebook, function(wanted)
     question.language = wanted and wanted.language or "python"
     done()
   end)
@@ -162,7 +172,7 @@ local presenter = {
     ---@cast question claude-ide.notebook.Question
     know_language(question, function()
       if question.state == "pending" then
-        require("claude-ide.ui.guard").when_idle(attention_id(question), question.name, function()
+        guard.when_idle(attention_id(question), question.name, function()
           open(question)
         end, "Claude wants to run code", question.requester.asks_here)
       end
@@ -189,14 +199,14 @@ local presenter = {
 }
 
 local register = require("claude-ide.once")(function()
-  require("claude-ide.requests").register(KIND, presenter)
+  requests.register(KIND, presenter)
 end)
 
 ---@return claude-ide.requests.Requester
 local function requester_of(run)
   register()
   local session = run.session or function() end
-  return require("claude-ide.requests").requester({
+  return requests.requester({
     name = "Claude",
     writes = "agent",
     answer = function(done, answer, err)
@@ -210,7 +220,7 @@ local function requester_of(run)
     session = session,
     asks_here = function()
       local id = session()
-      local terminal = id and require("claude-ide.terminal").of_session(id)
+      local terminal = id and terminals.of_session(id)
       return terminal ~= nil and terminal:is_focused()
     end,
   })
@@ -220,7 +230,7 @@ end
 ---@param run claude-ide.notebook.Run
 ---@param done fun(may_run: boolean, err?: string) once, unless cancelled
 function M.ask(kernel, run, done)
-  run.request = require("claude-ide.requests").ask(KIND, requester_of(run), done, {
+  run.request = requests.ask(KIND, requester_of(run), done, {
     code = run.code,
     who = run.confirm and "A client, perhaps of another machine," or "Claude",
     notebook = kernel.notebook,

@@ -1,5 +1,12 @@
 -- Reads a notebook: from the buffer with its JSON, else from its file. A buffer in which a plugin shows it in another format (Markdown, a
 -- script) is neither read nor changed.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local disk = lazy("claude-ide.buffer.disk")
+local file = lazy("claude-ide.file")
+local native = lazy("claude-ide.native")
+local stamp = lazy("claude-ide.buffer.stamp")
+
 local M = {}
 
 ---@class claude-ide.notebook.Cell as the library reads it (nbformat 4)
@@ -22,13 +29,12 @@ local MAX_BYTES = 64 * 1024 * 1024
 ---@return integer? buf
 ---@return boolean is_json
 function M.buffer(path)
-  local buf = require("claude-ide.buffer").find(path)
+  local buf = buffer.find(path)
   if not buf or not vim.api.nvim_buf_is_loaded(buf) then
     return nil, false
   end
   local first = vim.api.nvim_buf_get_lines(buf, 0, 1, false)[1] or ""
-  local is_json = first:find("^%s*{") ~= nil
-    or not require("claude-ide.buffer.stamp").others_listen("BufWriteCmd", buf)
+  local is_json = first:find("^%s*{") ~= nil or not stamp.others_listen("BufWriteCmd", buf)
   return buf, is_json
 end
 
@@ -38,7 +44,7 @@ end
 function M.text(path, done)
   local buf, is_json = M.buffer(path)
   if buf and is_json then
-    require("claude-ide.buffer.disk").reload(buf) -- no effect with unsaved changes
+    disk.reload(buf) -- no effect with unsaved changes
     local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
     return done(table.concat(lines, "\n"), nil, vim.bo[buf].modified)
   elseif buf and vim.bo[buf].modified then
@@ -47,7 +53,7 @@ function M.text(path, done)
       "a plugin shows it as something else than its JSON, with changes that are not saved: `:w` first"
     )
   end
-  require("claude-ide.file").read_later(path, MAX_BYTES, function(bytes)
+  file.read_later(path, MAX_BYTES, function(bytes)
     if not bytes then
       return done(nil, "it cannot be read")
     end
@@ -63,7 +69,7 @@ function M.wanted(path, done)
     return done(nil)
   end
   M.text(path, function(text)
-    local notebook = text and require("claude-ide.native").notebook_read(text)
+    local notebook = text and native.notebook_read(text)
     done(notebook and { kernel = notebook.kernel, language = notebook.language })
   end)
 end

@@ -1,4 +1,9 @@
 -- The kernels of this Neovim: one for the workspace, and one per notebook.
+local lazy = require("claude-ide.lazy")
+local notebook_kernel = lazy("claude-ide.notebook.kernel")
+local paths = lazy("claude-ide.path")
+local workspace = lazy("claude-ide.workspace")
+
 local M = {}
 
 local MAX_KERNELS = 6
@@ -11,12 +16,12 @@ local kernels = {}
 ---@return string name for the user
 ---@return string cwd
 local function place(path)
-  local of = require("claude-ide.workspace").folders()[1]
+  local of = workspace.folders()[1]
   if not path then
     return of, vim.fs.basename(of), of
   end
-  local real = require("claude-ide.path").real(path)
-  return real, require("claude-ide.path").relative(real, of), vim.fs.dirname(real)
+  local real = paths.real(path)
+  return real, paths.relative(real, of), vim.fs.dirname(real)
 end
 
 ---The kernel of a notebook or of the workspace, created if necessary. Its process starts on demand.
@@ -36,7 +41,7 @@ function M.kernel(path)
     if count >= MAX_KERNELS then
       return nil, ("%d kernels run. `:Claude kernel stop` ends one."):format(count)
     end
-    kernels[key] = require("claude-ide.notebook.kernel").new(name, cwd, path and key)
+    kernels[key] = notebook_kernel.new(name, cwd, path and key)
   end
   return kernels[key]
 end
@@ -74,7 +79,7 @@ end
 ---@return string? err
 function M.meant(new)
   local name = vim.api.nvim_buf_get_name(0)
-  local path = name:find("%.ipynb$") and require("claude-ide.path").real(name) or nil
+  local path = name:find("%.ipynb$") and paths.real(name) or nil
   if path and (new or kernels[path]) then
     return M.kernel(path)
   end

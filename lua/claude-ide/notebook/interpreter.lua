@@ -1,6 +1,12 @@
 -- Finds the Python for the kernel: the configured one, else the project's, else one on the PATH. It must have ipykernel.
 -- Asynchronous: each candidate is checked in its own process, in turn. The workspace's is cached: searched when the server starts, and
 -- again while none is known.
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local config = lazy("claude-ide.config")
+local safely = lazy("claude-ide.safely")
+local workspace = lazy("claude-ide.workspace")
+
 local M = {}
 
 local uv = vim.uv
@@ -118,7 +124,7 @@ end
 ---@param folder string of the project
 ---@param done fun(found?: claude-ide.notebook.Interpreter, missing?: claude-ide.notebook.Missing) later
 function M.find(folder, done)
-  local chosen = require("claude-ide.config").get().notebook.kernel
+  local chosen = config.get().notebook.kernel
   local candidates, kernel = candidates_in(folder), nil ---@type claude-ide.notebook.Candidate[], string?
   if chosen then
     local one, err = named(chosen)
@@ -164,9 +170,7 @@ local looking = {}
 
 ---Key of the current search: folder and `notebook.kernel`.
 local function wanted()
-  return require("claude-ide.workspace").folders()[1]
-    .. "\0"
-    .. (require("claude-ide.config").get().notebook.kernel or "")
+  return workspace.folders()[1] .. "\0" .. (config.get().notebook.kernel or "")
 end
 
 ---Searches the workspace's Python, again if it was known: it may have been installed or removed.
@@ -178,12 +182,12 @@ function M.look(done)
     return table.insert(looking[of], done)
   end
   looking[of] = { done }
-  M.find(require("claude-ide.workspace").folders()[1], function(found, missing)
+  M.find(workspace.folders()[1], function(found, missing)
     local waiting = looking[of] or {}
     looking[of], looked[of] = nil, { found = found, missing = missing }
-    require("claude-ide.bus").emit("abilities_changed")
+    bus.emit("abilities_changed")
     for _, tell in ipairs(waiting) do
-      require("claude-ide.safely").wrap("use a Python", tell)(found, missing)
+      safely.wrap("use a Python", tell)(found, missing)
     end
   end)
 end
@@ -214,7 +218,7 @@ function M.missing()
 end
 
 local look_again_later = require("claude-ide.once")(function()
-  require("claude-ide.bus").on("client_connected", function()
+  bus.on("client_connected", function()
     if not M.is_available() then
       M.look()
     end

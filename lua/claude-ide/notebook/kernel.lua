@@ -1,6 +1,17 @@
 -- A kernel: queues runs, executes them in order, and answers each. Its process may be restarted.
 -- Invariants: a run is answered once, or dropped by its requester; runs start in the order of their requests; the first run after the
 -- variables were lost reports that.
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local config = lazy("claude-ide.config")
+local confirm = lazy("claude-ide.notebook.confirm")
+local document = lazy("claude-ide.notebook.document")
+local log = lazy("claude-ide.notebook.log")
+local notebook_bridge = lazy("claude-ide.notebook.bridge")
+local notebook_interpreter = lazy("claude-ide.notebook.interpreter")
+local notebook_run = lazy("claude-ide.notebook.run")
+local requests = lazy("claude-ide.requests")
+
 local M = {}
 
 local MAX_QUEUE = 64
@@ -47,17 +58,17 @@ end
 
 ---@return claude-ide.Config.notebook
 local function options()
-  return require("claude-ide.config").get().notebook
+  return config.get().notebook
 end
 
 local function changed()
-  require("claude-ide.bus").emit("kernels_changed")
+  bus.emit("kernels_changed")
 end
 
 ---@param answer? claude-ide.notebook.Answer
 ---@param err? string
 local function finish(run, answer, err)
-  require("claude-ide.notebook.run").finish(run, answer, err)
+  notebook_run.finish(run, answer, err)
 end
 
 -- The process
@@ -77,7 +88,7 @@ function Kernel:end_process(why, lost)
   end
   if run and (run.phase == "starting" or run.phase == "running") then
     self.current = nil
-    require("claude-ide.notebook.log").ended(run, why)
+    log.ended(run, why)
     finish(run, nil, why)
   end
 end
@@ -111,13 +122,12 @@ function Kernel:on_done(event)
     self.bridge:close()
     self.bridge = nil -- `lost` stays unset: this answer reports it
   end
-  local runs = require("claude-ide.notebook.run")
-  local answer, line = runs.answer(run, event)
+  local answer, line = notebook_run.answer(run, event)
   finish(run, answer)
-  require("claude-ide.notebook.log").ended(run, line)
+  log.ended(run, line)
   if event.status == "stubborn" then
     self.state, run.overdue = "stubborn", true
-    self:refuse_waiting(runs.STUBBORN)
+    self:refuse_waiting(notebook_run.STUBBORN)
   else
     self:become_idle()
   end
@@ -149,7 +159,7 @@ function Kernel:on_event(event)
   if event.event == "started" then
     self:on_started(event)
   elseif event.event == "output" and self.current and self.current.id == event.id then
-    require("claude-ide.notebook.log").output(event)
+    log.output(event)
   elseif event.event == "done" then
     self:on_done(event)
   elseif event.event == "free" and self.state == "stubborn" then
@@ -169,7 +179,7 @@ function Kernel:on_exit(why)
   local was = self.state
   self.bridge, self.state, self.failure = nil, "off", nil
   if was == "starting" then
-    require("claude-ide.notebook.interpreter").look() -- Python may have been removed
+    notebook_interpreter.look() -- Python may have been removed
   end
   local failed = "The kernel cannot be started: " .. failure .. "."
   local run = self.current
@@ -180,8 +190,8 @@ function Kernel:on_exit(why)
     self.lost = self.lost or "the one before had ended"
   end
   if run and not run.overdue then
-    local message = was == "starting" and failed or require("claude-ide.notebook.run").DIED
-    require("claude-ide.notebook.log").ended(run, message)
+    local message = was == "starting" and failed or notebook_run.DIED
+    log.ended(run, message)
     finish(run, nil, message)
   end
   self:pump()
@@ -191,22 +201,15 @@ end
 ---@param wanted? { kernel?: string, language?: string } of the notebook
 function Kernel:spawn(interpreter, wanted)
   local bridge, err
-  bridge, err = require("claude-ide.notebook.bridge").start(
-    interpreter,
-    wanted,
-    self.cwd,
-    require("claude-ide.notebook.log").images(),
-    function(event)
-      if self.bridge == bridge then
-        self:on_event(event)
-      end
-    end,
-    function(why)
-      if self.bridge == bridge then
-        self:on_exit(why)
-      end
+  bridge, err = notebook_bridge.start(interpreter, wanted, self.cwd, log.images(), function(event)
+    if self.bridge == bridge then
+      self:on_event(event)
     end
-  )
+  end, function(why)
+    if self.bridge == bridge then
+      self:on_exit(why)
+    end
+  end)
   self.bridge = bridge
   if not bridge then
     return self:on_exit(err or "")
@@ -237,11 +240,11 @@ function Kernel:start(tell)
   self.state, self.starts = "starting", self.starts + 1
   local start = self.starts
   changed()
-  require("claude-ide.notebook.interpreter").interpreter(function(found, missing)
+  notebook_interpreter.interpreter(function(found, missing)
     if self.starts ~= start then
       return -- stopped meanwhile
     elseif found then
-      return require("claude-ide.notebook.document").wanted(self.notebook, function(wanted)
+      return document.wanted(self.notebook, function(wanted)
         if self.starts == start then
           self:spawn(found, wanted)
         end
@@ -256,7 +259,6 @@ end
 
 ---@param run claude-ide.notebook.Run
 function Kernel:begin(run)
-  local log = require("claude-ide.notebook.log")
   run.phase = "starting"
   if run.restart then
     self.current = nil
@@ -310,7 +312,7 @@ function Kernel:pump()
     return self:begin(run)
   end
   run.phase = "asking"
-  require("claude-ide.notebook.confirm").ask(self, run, function(may_run, err)
+  confirm.ask(self, run, function(may_run, err)
     run.request = nil
     if may_run then
       return self:begin(run)
@@ -328,7 +330,7 @@ function Kernel:add(run)
   if #self.queue >= MAX_QUEUE then
     return nil, ("%d runs wait for this kernel already."):format(MAX_QUEUE)
   elseif self.state == "stubborn" and not run.restart then
-    return nil, require("claude-ide.notebook.run").STUBBORN
+    return nil, notebook_run.STUBBORN
   end
   last_run = last_run + 1
   run.id, run.phase = last_run, "waiting"
@@ -346,7 +348,7 @@ function Kernel:cancel(run)
       return other ~= run
     end, self.queue)
   elseif run.phase == "asking" and run.request then
-    require("claude-ide.requests").cancel(run.request, "Claude withdrew it")
+    requests.cancel(run.request, "Claude withdrew it")
     self.current = nil
     self:pump()
   elseif run.phase == "running" then
@@ -377,7 +379,7 @@ function Kernel:stop()
   local asked = self.current
   if asked and asked.phase == "asking" and asked.request then
     self.current = nil
-    require("claude-ide.requests").cancel(asked.request, "the kernel is stopped")
+    requests.cancel(asked.request, "the kernel is stopped")
     table.insert(waiting, 1, asked)
   end
   for _, run in ipairs(waiting) do

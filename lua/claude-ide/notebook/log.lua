@@ -1,5 +1,9 @@
 -- The log of code that ran in kernels and its output: a Markdown buffer for the user.
 -- Invariant: its lines and images are bounded.
+local lazy = require("claude-ide.lazy")
+local log = lazy("claude-ide.log")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+
 local M = {}
 
 local MAX_LINES = 20000
@@ -26,7 +30,7 @@ local function buffer()
     return buf
   end
   vim.treesitter.language.register("markdown", "claude-kernel")
-  buf = require("claude-ide.ui.own_buffer").create({
+  buf = own_buffer.create({
     kind = "kernel",
     name = { "kernel", "output" },
     bo = { modifiable = false, filetype = "claude-kernel" },
@@ -53,7 +57,7 @@ local function append(text)
     lines[#lines] = nil
   end
   local last = vim.api.nvim_buf_line_count(target)
-  require("claude-ide.ui.own_buffer").change(target, function()
+  own_buffer.change(target, function()
     if is_open and lines[1] then
       local before = vim.api.nvim_buf_get_lines(target, last - 1, last, false)[1] or ""
       lines[1] = before .. lines[1]
@@ -140,7 +144,7 @@ local function draw_images(target)
     end
   end)
   if not ok then
-    require("claude-ide.log").debug("snacks.image cannot draw: %s", err)
+    log.debug("snacks.image cannot draw: %s", err)
   end
 end
 

@@ -1,5 +1,8 @@
 -- A run of code: its requester, state and answer.
 -- Invariant: it is answered once, or dropped by its requester.
+local lazy = require("claude-ide.lazy")
+local safely = lazy("claude-ide.safely")
+
 local M = {}
 
 ---@alias claude-ide.notebook.Answer { content: table[], is_error?: boolean, outputs?: string, count?: integer }
@@ -30,11 +33,11 @@ function M.finish(run, answer, err)
   if run.done and not run.dropped then
     local done = run.done
     run.done = nil
-    require("claude-ide.safely").wrap("answer a run", done)(answer, err)
+    safely.wrap("answer a run", done)(answer, err)
   elseif run.dropped and run.left and answer then
     local left = run.left
     run.left = nil
-    require("claude-ide.safely").wrap("keep what a cancelled run has put out", left)(answer)
+    safely.wrap("keep what a cancelled run has put out", left)(answer)
   end
 end
 

@@ -1,6 +1,23 @@
 -- Rules for accepting a proposal: what is written, and whether it is still a change. Of a plan everything that is not dropped is written,
 -- by the editor or, if the user changed nothing, by the requester.
 -- Invariant: nothing of a plan is written before it is accepted, and then all of it.
+local lazy = require("claude-ide.lazy")
+local apply = lazy("claude-ide.changeset.apply")
+local buffer_bytes = lazy("claude-ide.buffer.bytes")
+local changeset = lazy("claude-ide.changeset")
+local counted = lazy("claude-ide.counted")
+local current_text = lazy("claude-ide.proposal.current_text")
+local ide_file = lazy("claude-ide.file")
+local kept_words = lazy("claude-ide.ui.kept_words")
+local log = lazy("claude-ide.log")
+local merge = lazy("claude-ide.merge")
+local merge_unsaved = lazy("claude-ide.proposal.merge_unsaved")
+local notice = lazy("claude-ide.ui.notice")
+local proposal_files = lazy("claude-ide.proposal.files")
+local requests = lazy("claude-ide.requests")
+local safely = lazy("claude-ide.safely")
+local state = lazy("claude-ide.proposal.state")
+
 local M = {}
 
 ---Whether the requester is the CLI, which answers by the text: it keeps a file's byte order mark and CRLF whatever is accepted, and takes
@@ -15,14 +32,14 @@ end
 ---@param text string accepted
 ---@return boolean
 local function is_same_to_the_cli(now, text)
-  local bytes, on_disk = require("claude-ide.buffer.bytes"), now.disk.bytes
+  local on_disk = now.disk.bytes
   if not on_disk then
     return false
   elseif now.format.eol == "\r\n" then
-    return bytes.same_text(on_disk, text)
+    return buffer_bytes.same_text(on_disk, text)
   end
   -- With mixed line ends these are text, and the user drops them like any other change.
-  return now.format.bom and (on_disk == bytes.BOM .. text or on_disk == text)
+  return now.format.bom and (on_disk == buffer_bytes.BOM .. text or on_disk == text)
 end
 
 ---Whether nothing of the change is left: the text equals the base or the file, or nothing of a new file was kept. The CLI takes that
@@ -32,7 +49,7 @@ end
 ---@param bytes? string text as edited by the user
 ---@return boolean
 function M.is_nothing_left(diff, file, bytes)
-  local now, proposal = file.text.now, require("claude-ide.buffer.bytes")
+  local now = file.text.now
   local on_disk, cli = now.disk.bytes, is_cli(diff.requester)
   if not bytes then
     return on_disk == file.proposed or cli and is_same_to_the_cli(now, file.proposed --[[@as string]])
@@ -41,7 +58,7 @@ function M.is_nothing_left(diff, file, bytes)
   end
   return (cli or now.format.eol == "\r\n") and is_same_to_the_cli(now, bytes)
     or bytes == on_disk
-    or now.against ~= "nothing" and bytes == proposal.encode(now.lines, now.format, now.format.empty)
+    or now.against ~= "nothing" and bytes == buffer_bytes.encode(now.lines, now.format, now.format.empty)
 end
 
 ---Whether the CLI would misread an acceptance: it takes an empty new file for "unchanged".
@@ -64,19 +81,17 @@ end
 ---@param contents string accepted
 ---@return boolean
 function M.is_made_by_others(file, contents)
-  if not file.text or not require("claude-ide.proposal.current_text").is_new(file.text.now) then
+  if not file.text or not current_text.is_new(file.text.now) then
     return false
   end
   local stat = vim.uv.fs_stat(file.path)
-  return stat ~= nil
-    and stat.size > 0
-    and require("claude-ide.file").read_now(file.path, #contents) ~= contents
+  return stat ~= nil and stat.size > 0 and ide_file.read_now(file.path, #contents) ~= contents
 end
 
 ---@param path string
 ---@return string? bytes
 local function contents_of(path)
-  return (require("claude-ide.file").read_now(path, require("claude-ide.proposal.current_text").MAX_BYTES))
+  return (ide_file.read_now(path, current_text.MAX_BYTES))
 end
 
 ---Whether the file differs from the diff's base, and its writer would not notice.
@@ -88,7 +103,7 @@ function M.is_outdated(diff)
   if not disk or not diff.requester.overwrites then
     return false
   end
-  local key, path = require("claude-ide.file").key, file.old_path
+  local key, path = ide_file.key, file.old_path
   local stat = vim.uv.fs_stat(path)
   if stat and disk.stat and key(stat) == key(disk.stat) then
     return false
@@ -102,24 +117,23 @@ end
 ---@param path string
 ---@return string contents
 function M.on_top(disk, contents, path)
-  local bytes = require("claude-ide.buffer.bytes")
   local current = contents_of(path)
   if not current or not disk.bytes then
     return contents
   end
-  local base, base_format = bytes.decode(disk.bytes)
-  local mine, my_format = bytes.decode(current)
-  local theirs, their_format = bytes.decode(contents)
+  local base, base_format = buffer_bytes.decode(disk.bytes)
+  local mine, my_format = buffer_bytes.decode(current)
+  local theirs, their_format = buffer_bytes.decode(contents)
   local are_alike = base_format.eol == my_format.eol and my_format.eol == their_format.eol
   if not are_alike or base_format.empty or my_format.empty or their_format.empty then
     return contents
   end
-  local merged = require("claude-ide.merge").three_way(base, mine, theirs)
+  local merged = merge.three_way(base, mine, theirs)
   local final = their_format.final
   if their_format.final == base_format.final then
     final = my_format.final
   end
-  return bytes.encode(
+  return buffer_bytes.encode(
     merged,
     { bom = their_format.bom, eol = their_format.eol, final = final, empty = false }
   )
@@ -138,10 +152,9 @@ function M.to_write(file, bytes)
   end
   local accepted, written = unsaved.shown, unsaved.proposed
   if bytes then
-    local proposal = require("claude-ide.buffer.bytes")
     accepted = vim.api.nvim_buf_get_lines(text.bufs.proposal, 0, -1, false)
-    written = require("claude-ide.proposal.merge_unsaved").split(unsaved, accepted)
-    contents = proposal.encode(written, text.format)
+    written = merge_unsaved.split(unsaved, accepted)
+    contents = buffer_bytes.encode(written, text.format)
   end
   return contents, { before = text.now.lines, accepted = accepted, written = written }
 end
@@ -149,10 +162,10 @@ end
 ---@param diff claude-ide.Diff
 ---@return claude-ide.changeset.Job[]
 local function jobs_of(diff)
-  local files, jobs = require("claude-ide.proposal.files"), {}
+  local jobs = {}
   for _, file in ipairs(diff.files) do
-    if not files.remaining(file).nothing then
-      jobs[#jobs + 1] = { file = file.planned, text = files.wanted(file) }
+    if not proposal_files.remaining(file).nothing then
+      jobs[#jobs + 1] = { file = file.planned, text = proposal_files.wanted(file) }
     end
   end
   return jobs
@@ -161,7 +174,7 @@ end
 ---@param diff claude-ide.Diff
 ---@return claude-ide.changeset.Outcome[]
 local function outcomes(diff)
-  return vim.tbl_map(require("claude-ide.proposal.files").outcome, diff.files)
+  return vim.tbl_map(proposal_files.outcome, diff.files)
 end
 
 ---Whether the user has changed nothing.
@@ -180,7 +193,7 @@ function M.give_back(diff, words)
   if words then
     local gone = diff.plan and "The changes are gone" or "The diff is gone"
     local why = diff.applying and "The changes are being written" or gone
-    require("claude-ide.ui.kept_words").give_back(words, why)
+    kept_words.give_back(words, why)
   end
 end
 
@@ -192,7 +205,7 @@ end
 ---@param words? string reason for dropped changes
 ---@param applied claude-ide.proposal.Applied
 function M.apply_plan(diff, words, applied)
-  local apply, jobs, files = require("claude-ide.changeset.apply"), jobs_of(diff), outcomes(diff)
+  local jobs, files = jobs_of(diff), outcomes(diff)
   local plan = diff.plan --[[@as claude-ide.proposal.Plan]]
   local is_left = diff.requester.writes == "agent" and M.is_as_proposed(diff)
   local function over(err)
@@ -214,11 +227,11 @@ function M.apply_plan(diff, words, applied)
     }
     ---@type claude-ide.proposal.PlanAnswer
     local answer = { outcome = "accepted", report = report, jobs = jobs, written = not is_left }
-    if not require("claude-ide.requests").settle(diff, answer) then
+    if not requests.settle(diff, answer) then
       -- The requester has cancelled: only the user can be told.
-      require("claude-ide.ui.notice").warn({
+      notice.warn({
         ("`:Claude undo` undoes that: %s, written as you accepted it, before it was withdrawn."):format(
-          require("claude-ide.proposal.state").name_of(diff)
+          state.name_of(diff)
         ),
         "Written as you accepted it, before it was withdrawn.",
       })
@@ -237,12 +250,9 @@ function M.apply_plan(diff, words, applied)
   apply.run(
     jobs,
     opts,
-    require("claude-ide.safely").catch(over, function(trace)
-      require("claude-ide.log").error("plan %d cannot be ended: %s", diff.id, trace)
-      require("claude-ide.requests").fail(
-        diff,
-        "written, but the editor cannot say what became of it: see its log"
-      )
+    safely.catch(over, function(trace)
+      log.error("plan %d cannot be ended: %s", diff.id, trace)
+      requests.fail(diff, "written, but the editor cannot say what became of it: see its log")
       applied.ended()
     end)
   )
@@ -262,12 +272,12 @@ end
 ---@param diff claude-ide.Diff
 ---@param done fun(is_renewed: boolean, err?: string) err: why it cannot be
 function M.renew_plan(diff, done)
-  local changeset, files, jobs = require("claude-ide.changeset"), {}, {}
+  local files, jobs = {}, {}
   for _, file in ipairs(diff.files) do
-    local left = require("claude-ide.proposal.files").remaining(file)
+    local left = proposal_files.remaining(file)
     if not left.nothing then
       files[#files + 1] = file
-      jobs[#jobs + 1] = { file = file.planned, text = require("claude-ide.proposal.files").wanted(file) }
+      jobs[#jobs + 1] = { file = file.planned, text = proposal_files.wanted(file) }
     end
   end
   if not changeset.is_outdated(jobs) then
@@ -282,9 +292,7 @@ function M.renew_plan(diff, done)
       file.planned = planned[i]
     end
     if dropped > 0 then
-      local words = ("the user dropped %s before others changed the files"):format(
-        require("claude-ide.counted")(dropped, "change")
-      )
+      local words = ("the user dropped %s before others changed the files"):format(counted(dropped, "change"))
       table.insert(diff.plan.notes, words)
     end
     done(true)

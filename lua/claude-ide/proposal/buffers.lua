@@ -1,5 +1,11 @@
 -- Creates the two buffers of a diff: the current text, read-only, and the proposal.
 -- Neither counts as a file: no file autocommands, language servers, formatters, swap files or list entries.
+local lazy = require("claude-ide.lazy")
+local bytes = lazy("claude-ide.buffer.bytes")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local quietly = lazy("claude-ide.ui.quietly")
+local waits = lazy("claude-ide.ui.guard.waits")
+
 local M = {}
 
 ---Lines per insertion (about 4 ms).
@@ -47,12 +53,12 @@ end
 function M.make(diff, file, side, format, source)
   -- Which of several Claudes it is, the line above says.
   local requester = diff.requester.is_one_of_several and "Claude" or diff.requester.name
-  return require("claude-ide.ui.quietly").run(function()
-    local buf = require("claude-ide.ui.own_buffer").create_side({
+  return quietly.run(function()
+    local buf = own_buffer.create_side({
       kind = side,
       id = diff.id,
       name = side == "now" and { file.old_path, "now" } or { file.path, requester },
-      bo = { fileformat = require("claude-ide.buffer.bytes").fileformat(format) },
+      bo = { fileformat = bytes.fileformat(format) },
     })
     if source and vim.api.nvim_buf_is_valid(source) then
       for _, option in ipairs(EDITING_OPTIONS) do
@@ -78,7 +84,7 @@ function M.fill(buf, lines, done, guarded)
     if not vim.api.nvim_buf_is_valid(buf) then
       return
     end
-    require("claude-ide.ui.quietly").run(function()
+    quietly.run(function()
       local last = math.min(at + MAX_LINES_AT_ONCE - 1, #lines)
       local whole = at == 1 and last == #lines
       vim.api.nvim_buf_set_lines(buf, at - 1, -1, false, whole and lines or vim.list_slice(lines, at, last))
@@ -89,7 +95,7 @@ function M.fill(buf, lines, done, guarded)
       done()
     else
       vim.schedule(function()
-        require("claude-ide.ui.guard.waits").when_buffers_may_change(guarded(piece))
+        waits.when_buffers_may_change(guarded(piece))
       end)
     end
   end
@@ -105,7 +111,7 @@ end
 ---@param bufs table<claude-ide.diffview.Side, integer>
 ---@param source? integer the file's own buffer
 function M.finish(path, bufs, source)
-  require("claude-ide.ui.quietly").run(function()
+  quietly.run(function()
     for _, buf in pairs(bufs) do
       vim.bo[buf].filetype = filetype_of(path, source, buf)
     end

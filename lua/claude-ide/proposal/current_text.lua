@@ -1,4 +1,10 @@
 -- The current text of a file, for the left side of a diff. Reads the disk off the main loop.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local buffer_bytes = lazy("claude-ide.buffer.bytes")
+local buffer_format = lazy("claude-ide.buffer.format")
+local file = lazy("claude-ide.file")
+
 local M = {}
 
 ---Larger files are not read, and fit in no message.
@@ -20,7 +26,7 @@ M.MAX_BYTES = 256 * 1024 * 1024
 ---@param path string absolute
 ---@param done fun(disk: claude-ide.proposal.Disk)
 function M.read(path, done)
-  require("claude-ide.file").read_later(path, M.MAX_BYTES, function(bytes, why_not, stat, err)
+  file.read_later(path, M.MAX_BYTES, function(bytes, why_not, stat, err)
     local problem = err
     if why_not == "missing" then
       problem = nil
@@ -36,7 +42,7 @@ end
 ---@param buf integer
 ---@return claude-ide.proposal.Now
 local function of_buffer(buf, disk)
-  local format = require("claude-ide.buffer.format").of(buf)
+  local format = buffer_format.of(buf)
   format.final = format.final and not format.empty
   return {
     lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false),
@@ -61,17 +67,17 @@ end
 ---@param disk claude-ide.proposal.Disk
 ---@return claude-ide.proposal.Now
 function M.present(path, disk)
-  local buf = require("claude-ide.buffer").loaded(path)
+  local buf = buffer.loaded(path)
   if buf and vim.bo[buf].modified then
     return of_buffer(buf, disk)
   end
-  local bytes = require("claude-ide.buffer.bytes").text(disk.bytes or "")
+  local bytes = buffer_bytes.text(disk.bytes or "")
   local encoding = bytes:find("^\255\254") and "utf-16le" or bytes:find("^\254\255") and "utf-16be"
   if encoding then
     local text = vim.iconv(bytes:sub(3), encoding, "utf-8")
     bytes = text and "\239\187\191" .. text or bytes -- the proposal has a byte order mark, too
   end
-  local lines, format = require("claude-ide.buffer.bytes").decode(bytes)
+  local lines, format = buffer_bytes.decode(bytes)
   return {
     lines = lines,
     format = format,

@@ -1,4 +1,11 @@
 -- Autocommands of a diff: closed windows and buffers, and a language server that attaches.
+local lazy = require("claude-ide.lazy")
+local guard_waits = lazy("claude-ide.ui.guard.waits")
+local quietly = lazy("claude-ide.ui.quietly")
+local state = lazy("claude-ide.proposal.state")
+local windows = lazy("claude-ide.diffview.windows")
+local writes = lazy("claude-ide.proposal.writes")
+
 local M = {}
 
 ---Handlers of closed windows and buffers of a diff. It continues as long as a window shows the proposal, alone if the current text was
@@ -8,19 +15,19 @@ local M = {}
 ---@return fun(win: integer) window_lost
 ---@return fun(side: claude-ide.diffview.Side) buffer_lost
 local function losses(entry, restore)
-  local windows, view = require("claude-ide.diffview.windows"), entry.view --[[@as claude-ide.diffview.View]]
+  local view = entry.view --[[@as claude-ide.diffview.View]]
   local function waits()
     return entry.diff.state == "pending" and entry.view == view
   end
   local function gone()
     if waits() then
-      require("claude-ide.proposal.state").presenter.gone(entry.diff)
+      state.presenter.gone(entry.diff)
     end
   end
   local function mend_soon()
     -- After all effects of a command: `:tabclose` closes one side after the other.
     vim.schedule(function()
-      require("claude-ide.ui.guard.waits").when_windows_may_change(function()
+      guard_waits.when_windows_may_change(function()
         if waits() and windows.window_of_proposal(view) then
           restore(entry)
         else
@@ -32,7 +39,7 @@ local function losses(entry, restore)
   return function(win)
     if vim.tbl_contains(vim.tbl_values(view.wins), win) then
       windows.note_loss(view)
-      require("claude-ide.ui.quietly").pass_through(win)
+      quietly.pass_through(win)
       if win ~= view.wins.list and windows.window_of_proposal(view, win) then
         mend_soon()
       else
@@ -64,7 +71,7 @@ function M.attach(entry, file, restore)
   end
 
   -- 'modified' stays on, so that `:wq` does not close the window: the diff closes as a whole.
-  require("claude-ide.proposal.writes").attach(entry, file)
+  writes.attach(entry, file)
   on("BufReadCmd", {
     buffer = bufs.proposal,
     callback = function()

@@ -1,5 +1,14 @@
 -- The files of a proposal: what is left of their changes, what is to be written, and the list of several. The accepted text is the
 -- buffer's, including the user's edits.
+local lazy = require("claude-ide.lazy")
+local buffer_bytes = lazy("claude-ide.buffer.bytes")
+local diffview_hunks = lazy("claude-ide.diffview.hunks")
+local ide_hunk = lazy("claude-ide.hunk")
+local list = lazy("claude-ide.diffview.list")
+local pair = lazy("claude-ide.diffview.pair")
+local position = lazy("claude-ide.position")
+local windows = lazy("claude-ide.diffview.windows")
+
 local M = {}
 
 ---@param file claude-ide.proposal.File with its text, or planned
@@ -12,11 +21,11 @@ end
 ---@param file claude-ide.proposal.File prepared
 ---@return boolean
 function M.needs_one_window(file)
-  local hunks, size = file.hunks, require("claude-ide.buffer.bytes").size
+  local hunks, size = file.hunks, buffer_bytes.size
   local bytes = size(hunks.old) + size(hunks.proposed)
   return file.planned ~= nil and file.planned.after == nil
     or hunks.format.empty
-    or require("claude-ide.diffview.pair").needs_one_window(hunks.list, #hunks.old, #hunks.proposed, bytes)
+    or pair.needs_one_window(hunks.list, #hunks.old, #hunks.proposed, bytes)
 end
 
 ---Whether the user has edited the proposal or dropped a change.
@@ -35,9 +44,9 @@ function M.wanted(file)
     return file.planned.after
   end
   local buf = file.text.bufs.proposal
-  local format = require("claude-ide.diffview.hunks").format(file.hunks --[[@as claude-ide.diffview.Hunks]])
+  local format = diffview_hunks.format(file.hunks --[[@as claude-ide.diffview.Hunks]])
   local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
-  local empty = require("claude-ide.buffer.bytes").is_empty(buf, format)
+  local empty = buffer_bytes.is_empty(buf, format)
   return {
     lines = lines,
     format = { bom = format.bom, eol = format.eol, final = format.final or format.empty, empty = empty },
@@ -56,7 +65,7 @@ end
 ---@param file claude-ide.proposal.File with its text, or planned
 ---@return claude-ide.proposal.Remaining
 function M.remaining(file)
-  local comparison, live, hunks = M.comparison(file), require("claude-ide.diffview.hunks"), file.hunks
+  local comparison, hunks = M.comparison(file), file.hunks
   local left = {
     kept = #comparison.hunks,
     total = #comparison.hunks,
@@ -66,9 +75,9 @@ function M.remaining(file)
     nothing = file.dropped,
   }
   if hunks and M.is_touched(file) then
-    left.dropped = live.dropped(hunks)
+    left.dropped = diffview_hunks.dropped(hunks)
     left.kept = left.total - #left.dropped
-    left.added, left.removed = require("claude-ide.hunk").count(hunks.list)
+    left.added, left.removed = ide_hunk.count(hunks.list)
     local is_as_before = left.total > 0 and #hunks.list == 0
     local kind = file.planned and file.planned.kind
     left.nothing = file.dropped or is_as_before and (kind == "modified" or kind == "created")
@@ -91,7 +100,6 @@ local function quotes(file, left)
     if #found < MAX_QUOTED then
       local proposed = file.hunks and file.hunks.proposed[hunk.new] or nil
       local old = file.hunks and file.hunks.old[hunk.old] or nil
-      local position = require("claude-ide.position")
       local text = position.valid(vim.trim(hunk.new_count > 0 and proposed or old or ""))
       found[#found + 1] = { line = math.max(hunk.old, 1), text = position.truncate(text, MAX_QUOTE) }
     end
@@ -172,16 +180,16 @@ local WORDS = { none = " ◌ nothing is kept", done = "dropped" }
 ---@param diff claude-ide.Diff
 ---@return integer columns width of the list
 function M.list_width(diff)
-  return require("claude-ide.diffview.list").width(vim.tbl_map(listed, diff.files))
+  return list.width(vim.tbl_map(listed, diff.files))
 end
 
 ---Redraws the list.
 ---@param entry claude-ide.proposal.Entry
 function M.render_list(entry)
   local rows = vim.tbl_map(listed, entry.diff.files)
-  require("claude-ide.diffview.list").render(entry.list --[[@as integer]], rows, entry.shown, WORDS)
-  if entry.view and require("claude-ide.diffview.windows").is_shown(entry.view, "list") then
-    require("claude-ide.diffview.windows").point_at(entry.view, entry.shown)
+  list.render(entry.list --[[@as integer]], rows, entry.shown, WORDS)
+  if entry.view and windows.is_shown(entry.view, "list") then
+    windows.point_at(entry.view, entry.shown)
   end
 end
 

@@ -1,7 +1,24 @@
 -- Proposed edits that the user decides on. The facade for tools, commands and users' configurations.
-local M = {}
-
 local state = require("claude-ide.proposal.state")
+local lazy = require("claude-ide.lazy")
+local apply = lazy("claude-ide.changeset.apply")
+local at_exit = lazy("claude-ide.at_exit")
+local bus = lazy("claude-ide.bus")
+local guard = lazy("claude-ide.ui.guard")
+local missing_writes = lazy("claude-ide.proposal.missing_writes")
+local notice = lazy("claude-ide.ui.notice")
+local on_screen = lazy("claude-ide.proposal.on_screen")
+local paths = lazy("claude-ide.path")
+local presenter = lazy("claude-ide.proposal.presenter")
+local proposal_files = lazy("claude-ide.proposal.files")
+local proposal_view = lazy("claude-ide.proposal.view")
+local requests = lazy("claude-ide.requests")
+local typing = lazy("claude-ide.ui.guard.typing")
+local waits = lazy("claude-ide.ui.guard.waits")
+local window = lazy("claude-ide.ui.guard.window")
+local windows = lazy("claude-ide.diffview.windows")
+
+local M = {}
 
 ---Shows a proposed edit; its requester gets the decision. A plan with `unasked` is applied at once.
 ---@param requester claude-ide.requests.Requester
@@ -10,7 +27,7 @@ local state = require("claude-ide.proposal.state")
 ---@return claude-ide.Diff
 function M.propose(requester, handle, edit)
   M.attach()
-  local normalize = require("claude-ide.path").normalize
+  local normalize = paths.normalize
   local files = {} ---@type claude-ide.proposal.File[]
   for index, planned in ipairs(edit.files or {}) do
     local old_path = planned.from or planned.path
@@ -21,7 +38,7 @@ function M.propose(requester, handle, edit)
     files[1] = { path = path, old_path = normalize(edit.old_path or path), dropped = false }
     files[1].proposed, files[1].base = edit.contents, edit.base
   end
-  local diff = require("claude-ide.requests").ask(state.KIND, requester, handle, {
+  local diff = requests.ask(state.KIND, requester, handle, {
     files = files,
     tab_name = edit.tab_name or files[1].path,
     plan = edit.plan,
@@ -48,7 +65,7 @@ end
 ---@return boolean
 local function is_here(diff)
   local entry = entry_of(diff)
-  return entry ~= nil and entry.view ~= nil and require("claude-ide.diffview.windows").is_current(entry.view)
+  return entry ~= nil and entry.view ~= nil and windows.is_current(entry.view)
 end
 
 ---Whether the user can have seen it.
@@ -56,9 +73,7 @@ end
 ---@return boolean
 local function is_seen(diff)
   local entry = entry_of(diff)
-  return entry ~= nil
-    and entry.file.text ~= nil
-    and require("claude-ide.ui.guard.window").is_seen(state.sight(entry))
+  return entry ~= nil and entry.file.text ~= nil and window.is_seen(state.sight(entry))
 end
 
 ---The proposal with this id; by default the current tab page's, else the oldest.
@@ -99,7 +114,7 @@ function M.accept(id)
   if not diff then
     return nil, err
   end
-  return require("claude-ide.proposal.presenter").accept(diff)
+  return presenter.accept(diff)
 end
 
 ---Rejects a proposal.
@@ -112,7 +127,7 @@ function M.reject(id, reason)
   if not diff then
     return nil, err
   end
-  require("claude-ide.proposal.presenter").reject(diff, reason)
+  presenter.reject(diff, reason)
   return true
 end
 
@@ -129,18 +144,18 @@ function M.focus(id, path)
   elseif not entry or not entry.file.text then
     return nil, "The diff is still being made."
   end
-  local locked = require("claude-ide.ui.guard.waits").why_locked()
+  local locked = waits.why_locked()
   if locked then
     return nil, locked
   end
-  require("claude-ide.ui.guard").forget(diff.id)
-  if not require("claude-ide.proposal.presenter").show(entry, { asked = true }) then
+  guard.forget(diff.id)
+  if not presenter.show(entry, { asked = true }) then
     return nil, "The diff cannot be shown."
   end
-  require("claude-ide.diffview.windows").focus(entry.view --[[@as claude-ide.diffview.View]])
+  windows.focus(entry.view --[[@as claude-ide.diffview.View]])
   for index, file in ipairs(diff.files) do
     if file.path == path then
-      require("claude-ide.proposal.view").show_file(entry, index)
+      proposal_view.show_file(entry, index)
     end
   end
   return true
@@ -152,7 +167,6 @@ end
 ---@return integer unseen number of those that stay since they were not seen
 function M.decide_all(outcome)
   local count, unseen = 0, {} ---@type integer, claude-ide.Diff[]
-  local presenter = require("claude-ide.proposal.presenter")
   for _, diff in ipairs(M.pending()) do
     local ok, err = true, nil ---@type boolean?, string?
     if outcome == "accepted" and not is_seen(diff) then
@@ -163,7 +177,7 @@ function M.decide_all(outcome)
       ok, err = presenter.accept(diff)
     end
     if err then
-      require("claude-ide.ui.notice").warn(err)
+      notice.warn(err)
     end
     count = count + ((ok or diff.state ~= "pending") and 1 or 0)
   end
@@ -213,8 +227,7 @@ end
 ---@param file claude-ide.proposal.File with its text, or planned
 ---@return claude-ide.proposal.ItemFile
 local function file_of(file)
-  local files = require("claude-ide.proposal.files")
-  local left, first = files.remaining(file), files.comparison(file).hunks[1]
+  local left, first = proposal_files.remaining(file), proposal_files.comparison(file).hunks[1]
   return { path = file.path, added = left.added, removed = left.removed, first = first and first.old }
 end
 
@@ -261,7 +274,7 @@ end
 ---A requester's turn is over: no further proposal will reuse the windows.
 ---@param requester claude-ide.requests.Requester
 function M.end_of_turn(requester)
-  require("claude-ide.proposal.on_screen").end_of_turn(requester)
+  on_screen.end_of_turn(requester)
 end
 
 ---A requester's call has ended: the accepted edit was written, or the tool failed.
@@ -269,26 +282,26 @@ end
 ---@param call string
 ---@param result claude-ide.sessions.ToolResult
 function M.call_ended(requester, call, result)
-  require("claude-ide.proposal.missing_writes").ended(requester, call, result)
+  missing_writes.ended(requester, call, result)
 end
 
 ---A requester that reports its calls is gone.
 ---@param requester claude-ide.requests.Requester
 function M.requester_gone(requester)
-  require("claude-ide.proposal.missing_writes").gone(requester)
+  missing_writes.gone(requester)
 end
 
 ---Registers the kind of request and subscribes to events, once. Keys are recorded from then on, so that a diff knows whether the user is
 ---typing.
 M.attach = require("claude-ide.once")(function()
-  require("claude-ide.requests").register(state.KIND, {
+  requests.register(state.KIND, {
     one = "diff",
     many = "diffs",
     present = function(request)
-      require("claude-ide.proposal.presenter").present(request --[[@as claude-ide.Diff]])
+      presenter.present(request --[[@as claude-ide.Diff]])
     end,
     withdraw = function(request, why)
-      require("claude-ide.proposal.presenter").withdraw(request --[[@as claude-ide.Diff]], why)
+      presenter.withdraw(request --[[@as claude-ide.Diff]], why)
     end,
     focus = function(request)
       return M.focus(request.id)
@@ -297,14 +310,13 @@ M.attach = require("claude-ide.once")(function()
       return require("claude-ide.proposal.remote") --[[@as claude-ide.requests.Remote]]
     end,
   })
-  require("claude-ide.at_exit")("accepted changes", function()
-    require("claude-ide.changeset.apply").finish_all()
+  at_exit("accepted changes", function()
+    apply.finish_all()
   end)
-  local bus, keys = require("claude-ide.bus"), require("claude-ide.ui.guard.typing")
   bus.on("requests_changed", function()
-    require("claude-ide.proposal.view").recount()
+    proposal_view.recount()
   end)
-  bus.on("client_ready", keys.listen)
+  bus.on("client_ready", typing.listen)
 end)
 
 return M

@@ -1,4 +1,12 @@
 -- Keys of a diff, and their help. Each acts only on the diff that the user sees.
+local lazy = require("claude-ide.lazy")
+local config = lazy("claude-ide.config")
+local key_list = lazy("claude-ide.ui.key_list")
+local queue = lazy("claude-ide.proposal.queue")
+local state = lazy("claude-ide.proposal.state")
+local typing = lazy("claude-ide.ui.guard.typing")
+local window = lazy("claude-ide.ui.guard.window")
+
 local M = {}
 
 local DECIDES = { "accept", "reject", "reject_with_reason" }
@@ -19,7 +27,6 @@ local OF_SEVERAL = {
 ---@param are_several boolean several files
 ---@return claude-ide.ui.key_list.Option[] options in display order
 local function options(are_several)
-  local key_list = require("claude-ide.ui.key_list")
   local found = key_list.options("diff")
   for _, option in ipairs(are_several and key_list.options("review") or {}) do
     if OF_SEVERAL[option.name] then
@@ -35,8 +42,7 @@ end
 ---Keys that accept or reject.
 ---@return string[]
 function M.deciding_keys()
-  local keymaps, keys =
-    require("claude-ide.config").get().diff.keymaps, require("claude-ide.ui.key_list").keys
+  local keymaps, keys = config.get().diff.keymaps, key_list.keys
   return vim
     .iter(DECIDES)
     :map(function(verb)
@@ -65,21 +71,21 @@ end
 local function pressed(entry, verb, run)
   local decides = vim.tbl_contains(DECIDES, verb)
   return function()
-    local entries, diff = require("claude-ide.proposal.state"), entry.diff
-    local here = vim.tbl_contains(entries.bufs(entry), vim.api.nvim_get_current_buf())
+    local diff = entry.diff
+    local here = vim.tbl_contains(state.bufs(entry), vim.api.nvim_get_current_buf())
     if diff.state == "pending" and not diff.applying and here then
       if entry.waits then
         -- Neovim refused to quit and showed its buffer in some window, and the key came before that was corrected.
-        require("claude-ide.proposal.queue").fix_misplaced_buffers()
+        queue.fix_misplaced_buffers()
       end
-      local guarded, sight = require("claude-ide.ui.guard.window"), entries.sight(entry)
-      if not decides or guarded.proposal_accepts_key(sight) then
+      local sight = state.sight(entry)
+      if not decides or window.proposal_accepts_key(sight) then
         run()
       else
-        guarded.say_too_soon(sight)
+        window.say_too_soon(sight)
       end
     elseif not here and not decides then
-      require("claude-ide.ui.guard.typing").pass_on()
+      typing.pass_on()
     end
   end
 end
@@ -90,14 +96,14 @@ end
 function M.map(entry, buf, verbs)
   for _, option in ipairs(options(#entry.diff.files > 1)) do
     local verb = option.name --[[@as claude-ide.proposal.Verb]]
-    require("claude-ide.ui.key_list").map(buf, option, pressed(entry, verb, verbs[verb]))
+    key_list.map(buf, option, pressed(entry, verb, verbs[verb]))
   end
 end
 
 ---@param are_several boolean several files
 function M.help(are_several)
-  local key_list, others = require("claude-ide.ui.key_list"), {} ---@type any, claude-ide.ui.key_list.Entry[]
-  if require("claude-ide.config").get().diff.accept_on_write then
+  local others = {} ---@type claude-ide.ui.key_list.Entry[]
+  if config.get().diff.accept_on_write then
     others[1] = { ":w", "accept as well" }
   end
   vim.list_extend(others, { { ":q", "reject as well" }, { "]c [c", "next change, previous change" } })

@@ -1,6 +1,14 @@
 -- Proposals for a file with unsaved changes. Claude's proposal is based on the disk, the user's text is in the buffer: the diff shows the
 -- proposal merged with the unsaved changes, and the accepted text is written without them.
 -- Invariant: unsaved changes are neither written nor lost, except in lines that Claude changed too, as the diff shows.
+local lazy = require("claude-ide.lazy")
+local buffer_format = lazy("claude-ide.buffer.format")
+local bytes = lazy("claude-ide.buffer.bytes")
+local conflict = lazy("claude-ide.watch.conflict")
+local merge = lazy("claude-ide.merge")
+local patch = lazy("claude-ide.buffer.patch")
+local stamp = lazy("claude-ide.buffer.stamp")
+
 local M = {}
 
 ---The two versions of a proposal for a file with unsaved changes.
@@ -15,12 +23,12 @@ local M = {}
 ---@return string[] lines to show
 ---@return claude-ide.proposal.Unsaved? unsaved nil: none
 function M.merge(now, lines, format)
-  local utf8 = now.buf and require("claude-ide.buffer.format").is_utf8(vim.bo[now.buf].fileencoding)
+  local utf8 = now.buf and buffer_format.is_utf8(vim.bo[now.buf].fileencoding)
   if now.against ~= "buffer" or not now.disk.bytes or not utf8 or format.empty or now.format.empty then
     return lines, nil
   end
-  local disk, disk_format = require("claude-ide.buffer.bytes").decode(now.disk.bytes)
-  local merged = require("claude-ide.merge").three_way(disk_format.empty and {} or disk, now.lines, lines)
+  local disk, disk_format = bytes.decode(now.disk.bytes)
+  local merged = merge.three_way(disk_format.empty and {} or disk, now.lines, lines)
   if #merged == 0 then
     return lines, nil
   end
@@ -32,7 +40,7 @@ end
 ---@param accepted string[] shown text, as edited by the user
 ---@return string[] lines including unsaved lines that the user edited in the diff
 function M.split(unsaved, accepted)
-  local lines, overlaps = require("claude-ide.merge").three_way(unsaved.shown, accepted, unsaved.proposed)
+  local lines, overlaps = merge.three_way(unsaved.shown, accepted, unsaved.proposed)
   return overlaps == 0 and #lines > 0 and lines or accepted
 end
 
@@ -48,10 +56,10 @@ end
 ---@param written string written by the CLI
 ---@return claude-ide.proposal.Afterwards? after nil: cannot be merged
 function M.typed_meanwhile(buf, before, written)
-  if not before or not require("claude-ide.buffer.format").is_utf8(vim.bo[buf].fileencoding) then
+  if not before or not buffer_format.is_utf8(vim.bo[buf].fileencoding) then
     return nil
   end
-  local decode = require("claude-ide.buffer.bytes").decode
+  local decode = bytes.decode
   local old, old_format = decode(before)
   local new, new_format = decode(written)
   if old_format.empty or new_format.empty then
@@ -66,20 +74,20 @@ end
 ---@param disk string[] current text on disk
 ---@return boolean done false: the user has meanwhile changed the same lines
 function M.settle(buf, after, disk)
-  local three_way = require("claude-ide.merge").three_way
+  local three_way = merge.three_way
   -- A hook may have changed what was written.
   local wanted, overlaps = three_way(after.written, after.accepted, disk)
   local lines, clashes = three_way(after.before, vim.api.nvim_buf_get_lines(buf, 0, -1, true), wanted)
   if overlaps > 0 or clashes > 0 or #lines == 0 then
     return false
   end
-  local format = require("claude-ide.buffer.format").of(buf)
+  local format = buffer_format.of(buf)
   format.empty = false
-  require("claude-ide.buffer.patch").set_text(buf, lines, format)
-  require("claude-ide.buffer.stamp").agree(buf)
+  patch.set_text(buf, lines, format)
+  stamp.agree(buf)
   if not vim.deep_equal(lines, disk) then
     vim.bo[buf].modified = true
-    require("claude-ide.watch.conflict").rebase(buf)
+    conflict.rebase(buf)
   end
   return true
 end

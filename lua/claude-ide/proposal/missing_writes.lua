@@ -2,6 +2,18 @@
 -- read. Notifies the user and keeps their edits.
 -- Invariant: a failure is only reported if the tool reports one and the file does not have the accepted text: formatters, later edits
 -- and merged lines change the text without a failure. If the requester is gone, the file must be exactly as before.
+local lazy = require("claude-ide.lazy")
+local awaited = lazy("claude-ide.watch.awaited")
+local buffer = lazy("claude-ide.buffer")
+local bytes = lazy("claude-ide.buffer.bytes")
+local conflict = lazy("claude-ide.watch.conflict")
+local current_text = lazy("claude-ide.proposal.current_text")
+local journal = lazy("claude-ide.journal")
+local log = lazy("claude-ide.log")
+local notice = lazy("claude-ide.ui.notice")
+local one_line = lazy("claude-ide.ui.one_line")
+local user_edits = lazy("claude-ide.proposal.user_edits")
+
 local M = {}
 
 ---Reason for a requester that is gone.
@@ -98,23 +110,23 @@ local function refused(one, said, is_credible)
   end
   one.is_refused = true
   local id, path = one.diff.id, one.diff.files[1].path
-  require("claude-ide.proposal.current_text").read(path, function(disk)
+  current_text.read(path, function(disk)
     forget(one)
-    local is_written = disk.bytes and require("claude-ide.buffer.bytes").same_text(disk.bytes, one.contents)
+    local is_written = disk.bytes and bytes.same_text(disk.bytes, one.contents)
     if is_written or is_credible and not is_credible(disk) then
       return
     end
-    require("claude-ide.log").warn("%s was accepted and not written: %s", path, said)
-    local was_awaited = require("claude-ide.watch.awaited").give_up(path, one.contents)
-    local buf = require("claude-ide.buffer").loaded(path)
+    log.warn("%s was accepted and not written: %s", path, said)
+    local was_awaited = awaited.give_up(path, one.contents)
+    local buf = buffer.loaded(path)
     if was_awaited and buf then
       -- Show later changes of the file, or ask if it has unsaved changes.
-      require("claude-ide.watch.conflict").consider(buf)
+      conflict.consider(buf)
     end
-    local kept = one.typed and require("claude-ide.proposal.user_edits").put(id, path, one.typed)
+    local kept = one.typed and user_edits.put(id, path, one.typed)
     local why, short = reason(one, said, disk.stat ~= nil)
     local texts = kept and formats_with_text(one, why, short, kept) or formats(one, why, short)
-    require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").of_file(path, texts))
+    notice.warn(one_line.of_file(path, texts))
   end)
 end
 
@@ -138,9 +150,9 @@ function M.note(diff, contents, before, typed)
     return
   end
   local one = { diff = diff, contents = contents, before = before, call = call } ---@type claude-ide.proposal.Accepted
-  one.typed = typed and require("claude-ide.proposal.user_edits").copy(typed)
+  one.typed = typed and user_edits.copy(typed)
   if client then
-    one.cancel = require("claude-ide.journal").await_allowed(client, file.path, function(said, is_gone)
+    one.cancel = journal.await_allowed(client, file.path, function(said, is_gone)
       one.cancel = nil
       if said then
         refused(one, said)

@@ -1,4 +1,26 @@
 -- Shows diffs and takes them down: when, in which order, and in which windows.
+local lazy = require("claude-ide.lazy")
+local buffer_marks = lazy("claude-ide.ui.buffer_marks")
+local closing = lazy("claude-ide.ui.guard.closing")
+local config = lazy("claude-ide.config")
+local guard = lazy("claude-ide.ui.guard")
+local keys = lazy("claude-ide.proposal.keys")
+local log = lazy("claude-ide.log")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local place = lazy("claude-ide.diffview.place")
+local proposal_winbar = lazy("claude-ide.proposal.winbar")
+local queue = lazy("claude-ide.proposal.queue")
+local quietly = lazy("claude-ide.ui.quietly")
+local restore = lazy("claude-ide.ui.restore")
+local state = lazy("claude-ide.proposal.state")
+local typing = lazy("claude-ide.ui.guard.typing")
+local ui_winbar = lazy("claude-ide.ui.winbar")
+local view = lazy("claude-ide.proposal.view")
+local waits = lazy("claude-ide.ui.guard.waits")
+local window = lazy("claude-ide.ui.guard.window")
+local windows = lazy("claude-ide.diffview.windows")
+local writes = lazy("claude-ide.proposal.writes")
+
 local M = {}
 
 local entries = require("claude-ide.proposal.state").entries()
@@ -7,12 +29,12 @@ local entries = require("claude-ide.proposal.state").entries()
 ---@return claude-ide.proposal.Entry
 function M.add(diff)
   if not next(entries) then
-    require("claude-ide.ui.guard.typing").listen()
-    require("claude-ide.proposal.writes").start()
+    typing.listen()
+    writes.start()
   end
   local entry = { diff = diff, file = diff.files[1], shown = 1 }
   entries[diff.id] = entry
-  require("claude-ide.ui.guard.closing").await_next()
+  closing.await_next()
   return entry
 end
 
@@ -20,29 +42,28 @@ end
 ---@param besides claude-ide.proposal.Entry
 ---@return claude-ide.proposal.Entry?
 local function next_shown(besides)
-  return vim.iter(require("claude-ide.proposal.state").pending_entries()):find(function(entry)
+  return vim.iter(state.pending_entries()):find(function(entry)
     return entry ~= besides and entry.view ~= nil
   end)
 end
 
 ---@param entry claude-ide.proposal.Entry
 local function delete_buffers(entry)
-  for _, buf in ipairs(require("claude-ide.proposal.state").bufs(entry)) do
-    require("claude-ide.ui.own_buffer").delete(buf)
+  for _, buf in ipairs(state.bufs(entry)) do
+    own_buffer.delete(buf)
   end
 end
 
 ---Closes a diff's windows, and guards the window that the user returns to.
 ---@param entry claude-ide.proposal.Entry
 local function close_view(entry)
-  local view, turns = require("claude-ide.diffview.windows"), require("claude-ide.proposal.queue")
   local closed = entry.view --[[@as claude-ide.diffview.View]]
-  local was_within = closed.lost_here or view.is_within(closed)
-  local follower, after = next_shown(entry), turns.next()
+  local was_within = closed.lost_here or windows.is_within(closed)
+  local follower, after = next_shown(entry), queue.next()
   if follower and was_within then
-    require("claude-ide.ui.guard.window").proposal_opens(require("claude-ide.proposal.state").sight(follower))
+    window.proposal_opens(state.sight(follower))
   end
-  local went_back = view.close(closed, {
+  local went_back = windows.close(closed, {
     next_view = follower and follower.view,
     another = after ~= nil,
     delete = function()
@@ -50,13 +71,13 @@ local function close_view(entry)
     end,
   })
   if after then
-    turns.show_next(after, went_back and closed or nil)
+    queue.show_next(after, went_back and closed or nil)
   end
   local in_another = vim.iter(pairs(entries)):any(function(_, other)
-    return other.view ~= nil and view.is_within(other.view)
+    return other.view ~= nil and windows.is_within(other.view)
   end)
   if was_within and not in_another then
-    require("claude-ide.ui.guard.closing").mute_keys(require("claude-ide.proposal.keys").deciding_keys())
+    closing.mute_keys(keys.deciding_keys())
   end
 end
 
@@ -66,9 +87,9 @@ function M.remove(entry)
     return
   end
   entries[entry.diff.id] = nil
-  require("claude-ide.ui.guard").forget(entry.diff.id)
+  guard.forget(entry.diff.id)
   if entry.file.text then
-    require("claude-ide.ui.guard.window").forget(require("claude-ide.proposal.state").sight(entry))
+    window.forget(state.sight(entry))
   end
   if entry.group then
     vim.api.nvim_del_augroup_by_id(entry.group)
@@ -79,15 +100,15 @@ function M.remove(entry)
     delete_buffers(entry)
   end
   if not next(entries) then
-    require("claude-ide.proposal.writes").stop()
-    require("claude-ide.ui.restore").forget()
+    writes.stop()
+    restore.forget()
   end
 end
 
 ---Removes a diff from the screen, when windows may change.
 ---@param entry claude-ide.proposal.Entry
 local function clear(entry)
-  require("claude-ide.ui.guard.waits").when_windows_may_change(function()
+  waits.when_windows_may_change(function()
     M.remove(entry)
   end)
 end
@@ -96,13 +117,13 @@ end
 ---@param entry claude-ide.proposal.Entry
 local function give_up_names(entry)
   local bufs = entry.file.text.bufs
-  if require("claude-ide.ui.guard.waits").windows_are_locked() then
+  if waits.windows_are_locked() then
     return
   end
-  require("claude-ide.ui.quietly").run(function()
+  quietly.run(function()
     for side, words in pairs({ proposal = "accepted", now = "before" }) do
       if vim.api.nvim_buf_is_valid(bufs[side]) then
-        require("claude-ide.ui.buffer_marks").rename(bufs[side], words)
+        buffer_marks.rename(bufs[side], words)
       end
     end
   end)
@@ -111,12 +132,11 @@ end
 ---Keeps an accepted diff on the screen for a moment, so that the next one of the turn can replace it.
 ---@param entry claude-ide.proposal.Entry shown
 local function stay(entry)
-  local closing = require("claude-ide.ui.guard.closing")
-  closing.stay(entry, require("claude-ide.proposal.keys").is_deciding, function()
+  closing.stay(entry, keys.is_deciding, function()
     clear(entry)
   end)
-  local winbar = require("claude-ide.proposal.winbar").of_accepted(entry.file.path)
-  require("claude-ide.ui.winbar").hold(entry.view.wins.proposal, winbar)
+  local winbar = proposal_winbar.of_accepted(entry.file.path)
+  ui_winbar.hold(entry.view.wins.proposal, winbar)
   vim.bo[entry.file.text.bufs.proposal].modifiable = false
   -- Not during the write that has accepted it.
   vim.schedule(function()
@@ -129,7 +149,6 @@ end
 ---The requester's turn is over.
 ---@param requester claude-ide.requests.Requester
 function M.end_of_turn(requester)
-  local closing = require("claude-ide.ui.guard.closing")
   local staying = closing.staying() --[[@as claude-ide.proposal.Entry?]]
   if staying and staying.diff.requester == requester then
     closing.finish()
@@ -142,18 +161,17 @@ function M.close_view(entry)
   if vim.v.exiting ~= vim.NIL then
     return
   end
-  local view = require("claude-ide.diffview.windows")
   local stays = entry.diff.state == "accepted"
     and not entry.diff.plan
     and entry.view
-    and view.is_current(entry.view)
-    and view.is_shown(entry.view, "proposal")
+    and windows.is_current(entry.view)
+    and windows.is_shown(entry.view, "proposal")
     and vim.api.nvim_get_mode().mode == "n"
   if stays then
     return stay(entry)
   end
   -- Not within the autocommand that decided it, which cannot close windows.
-  require("claude-ide.ui.guard.typing").soon(function()
+  typing.soon(function()
     clear(entry)
   end)
 end
@@ -163,7 +181,7 @@ end
 ---@return claude-ide.proposal.Entry?
 local function current(besides)
   for _, entry in pairs(entries) do
-    if entry ~= besides and entry.view and require("claude-ide.diffview.windows").is_current(entry.view) then
+    if entry ~= besides and entry.view and windows.is_current(entry.view) then
       return entry
     end
   end
@@ -173,7 +191,7 @@ end
 ---@param entry claude-ide.proposal.Entry
 local function hide_for_another(entry)
   vim.api.nvim_del_augroup_by_id(entry.group --[[@as integer]])
-  require("claude-ide.diffview.windows").hide_for_another(entry.view --[[@as claude-ide.diffview.View]])
+  windows.hide_for_another(entry.view --[[@as claude-ide.diffview.View]])
   entry.group, entry.view, entry.waits = nil, nil, true
 end
 
@@ -186,12 +204,11 @@ end
 ---@param opts claude-ide.proposal.ShowOpts
 ---@return boolean
 local function has_to_wait(entry, opts)
-  local windows = require("claude-ide.diffview.windows")
-  if not require("claude-ide.diffview.place").get(entry.diff.place or windows.preferred_place()).shared then
+  if not place.get(entry.diff.place or windows.preferred_place()).shared then
     return false
   end
   -- A decided one makes room first, which may show another waiting one.
-  require("claude-ide.ui.guard.closing").finish()
+  closing.finish()
   local before = current()
   if before and opts.asked then
     hide_for_another(before)
@@ -199,16 +216,16 @@ local function has_to_wait(entry, opts)
   elseif before then
     return true
   end
-  return require("claude-ide.proposal.queue").is_unwanted(entry, opts)
+  return queue.is_unwanted(entry, opts)
 end
 
 ---Takes down all diffs immediately: Neovim is about to exit.
 function M.clear_all()
-  require("claude-ide.ui.guard.closing").finish()
+  closing.finish()
   for _, entry in pairs(vim.tbl_extend("force", {}, entries)) do
     local ok, err = pcall(M.remove, entry)
     if not ok then
-      require("claude-ide.log").warn("a diff stayed on the screen: %s", tostring(err))
+      log.warn("a diff stayed on the screen: %s", tostring(err))
     end
   end
 end
@@ -226,10 +243,9 @@ function M.show(entry, how)
   elseif entry.view then
     return -- shown meanwhile
   end
-  local view = require("claude-ide.diffview.windows")
-  local shown = require("claude-ide.proposal.view").make_view(entry)
-  local before = require("claude-ide.ui.guard.closing").staying() --[[@as claude-ide.proposal.Entry?]]
-  local takes_over = before and before.view and view.is_current(before.view)
+  local shown = view.make_view(entry)
+  local before = closing.staying() --[[@as claude-ide.proposal.Entry?]]
+  local takes_over = before and before.view and windows.is_current(before.view)
   local here = current(before)
   if here then
     shown.screen = here.view.screen
@@ -237,20 +253,20 @@ function M.show(entry, how)
     shown.screen = (how.instead_of or before.view).screen
   end
   -- A user in another diff stays there.
-  local follows = takes_over or how.instead_of ~= nil or require("claude-ide.config").get().diff.focus
+  local follows = takes_over or how.instead_of ~= nil or config.get().diff.focus
   local focus = how.asked or not here and follows
   local was_shown = entry.was_shown
   entry.waits, entry.was_shown = nil, true
-  require("claude-ide.ui.guard.window").proposal_opens(require("claude-ide.proposal.state").sight(entry))
-  view.open(shown, focus)
+  window.proposal_opens(state.sight(entry))
+  windows.open(shown, focus)
   entry.view = shown
-  require("claude-ide.proposal.view").begin(entry)
-  require("claude-ide.ui.guard.closing").finish()
+  view.begin(entry)
+  closing.finish()
   if was_shown then
     return
   end
   for _, buf in pairs(entry.file.text.bufs) do
-    require("claude-ide.ui.own_buffer").highlight(buf, entry.file.text.now.buf)
+    own_buffer.highlight(buf, entry.file.text.now.buf)
   end
 end
 

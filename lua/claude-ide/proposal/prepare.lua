@@ -1,4 +1,18 @@
 -- Prepares a diff: fills its buffers and compares them. In pieces for large texts, so that Neovim stays responsive.
+local lazy = require("claude-ide.lazy")
+local awaited = lazy("claude-ide.watch.awaited")
+local buffers = lazy("claude-ide.proposal.buffers")
+local bytes = lazy("claude-ide.buffer.bytes")
+local current_text = lazy("claude-ide.proposal.current_text")
+local diffview_comparison = lazy("claude-ide.diffview.comparison")
+local files = lazy("claude-ide.proposal.files")
+local hunks = lazy("claude-ide.diffview.hunks")
+local log = lazy("claude-ide.log")
+local merge_unsaved = lazy("claude-ide.proposal.merge_unsaved")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local safely = lazy("claude-ide.safely")
+local waits = lazy("claude-ide.ui.guard.waits")
+
 local M = {}
 
 ---Above this size of both sides each step runs in its own turn of the event loop.
@@ -35,13 +49,12 @@ end
 ---@param disk claude-ide.proposal.Disk
 ---@param text claude-ide.proposal.Prepared
 local function of_proposed(file, disk, text)
-  local texts, bytes = require("claude-ide.proposal.current_text"), require("claude-ide.buffer.bytes")
-  local now = file.base and texts.of_base(file.base) or texts.present(file.old_path, disk)
+  local now = file.base and current_text.of_base(file.base) or current_text.present(file.old_path, disk)
   text.now = now
   text.lines, text.format = bytes.decode(file.proposed --[[@as string]])
   text.lines, text.format = bytes.level(text.lines, text.format, now.lines, now.format)
   now.lines, now.format = bytes.level(now.lines, now.format, text.lines, text.format)
-  text.lines, text.unsaved = require("claude-ide.proposal.merge_unsaved").merge(now, text.lines, text.format)
+  text.lines, text.unsaved = merge_unsaved.merge(now, text.lines, text.format)
 end
 
 ---Prepares the texts of a file.
@@ -58,7 +71,7 @@ function M.run(diff, file, changed, compared, done, failed)
     return -- the first call's `done` follows
   end
   file.is_preparing = true
-  local buffers, planned = require("claude-ide.proposal.buffers"), file.planned
+  local planned = file.planned
   ---@type claude-ide.proposal.Prepared
   ---@diagnostic disable-next-line: missing-fields -- the steps fill them in
   local text = { bufs = {} }
@@ -67,7 +80,7 @@ function M.run(diff, file, changed, compared, done, failed)
   local function discard()
     file.is_preparing = nil
     for _, buf in pairs(text.bufs) do
-      require("claude-ide.ui.own_buffer").delete(buf)
+      own_buffer.delete(buf)
     end
   end
 
@@ -75,7 +88,7 @@ function M.run(diff, file, changed, compared, done, failed)
   ---@param fn function
   ---@return function
   local function guarded(fn)
-    return require("claude-ide.safely").catch(fn, function(trace)
+    return safely.catch(fn, function(trace)
       discard()
       failed(trace)
     end)
@@ -85,7 +98,7 @@ function M.run(diff, file, changed, compared, done, failed)
     file.text, file.is_preparing = text, nil
     vim.bo[text.bufs.proposal].modifiable = not planned or planned.after ~= nil
     file.tick = vim.api.nvim_buf_get_changedtick(text.bufs.proposal)
-    file.hunks = require("claude-ide.diffview.hunks").follow(text, changed)
+    file.hunks = hunks.follow(text, changed)
     done()
   end
 
@@ -95,7 +108,7 @@ function M.run(diff, file, changed, compared, done, failed)
     local function next_step()
       i = i + 1
       local function step()
-        require("claude-ide.ui.guard.waits").when_buffers_may_change(guarded(function()
+        waits.when_buffers_may_change(guarded(function()
           steps[i](next_step)
         end))
       end
@@ -115,7 +128,7 @@ function M.run(diff, file, changed, compared, done, failed)
   ---@param disk claude-ide.proposal.Disk
   local begin = guarded(function(disk)
     if not file.base and not planned then
-      require("claude-ide.watch.awaited").observed(file.old_path, disk.bytes)
+      awaited.observed(file.old_path, disk.bytes)
     end
     large = not planned and #file.proposed + #(disk.bytes or "") > LARGE_BYTES
     run({
@@ -141,9 +154,9 @@ function M.run(diff, file, changed, compared, done, failed)
           next_step()
           return
         end
-        local lines_of = require("claude-ide.buffer.bytes").lines_of
+        local lines_of = bytes.lines_of
         local old, new = lines_of(text.now), lines_of(text)
-        require("claude-ide.diffview.comparison").run(
+        diffview_comparison.run(
           old,
           new,
           function(comparison)
@@ -153,9 +166,7 @@ function M.run(diff, file, changed, compared, done, failed)
           guarded,
           function(comparison)
             local is_shown = file.text == text
-            if
-              is_shown and (diff.state ~= "pending" or require("claude-ide.proposal.files").is_touched(file))
-            then
+            if is_shown and (diff.state ~= "pending" or files.is_touched(file)) then
               return
             end
             text.comparison = comparison
@@ -171,7 +182,7 @@ function M.run(diff, file, changed, compared, done, failed)
   if file.base or planned then
     begin({})
   else
-    guarded(require("claude-ide.proposal.current_text").read)(file.old_path, begin)
+    guarded(current_text.read)(file.old_path, begin)
   end
 end
 
@@ -180,18 +191,18 @@ end
 ---@param file claude-ide.proposal.File
 ---@param done fun()
 function M.make_now_again(diff, file, done)
-  local buffers, text = require("claude-ide.proposal.buffers"), file.text --[[@as claude-ide.proposal.Prepared]]
+  local text = file.text --[[@as claude-ide.proposal.Prepared]]
   local now = text.now
-  require("claude-ide.ui.own_buffer").delete(text.bufs.now)
+  own_buffer.delete(text.bufs.now)
   text.bufs.now = buffers.make(diff, file, "now", now.format, now.buf)
-  local guarded = require("claude-ide.safely").catch
+  local guarded = safely.catch
   buffers.fill(text.bufs.now, now.lines, function()
     buffers.finish(file.path, text.bufs, now.buf)
-    require("claude-ide.ui.own_buffer").highlight(text.bufs.now, now.buf)
+    own_buffer.highlight(text.bufs.now, now.buf)
     done()
   end, function(fn)
     return guarded(fn, function(trace)
-      require("claude-ide.log").error("the present text of %s cannot be shown again: %s", file.path, trace)
+      log.error("the present text of %s cannot be shown again: %s", file.path, trace)
     end)
   end)
 end

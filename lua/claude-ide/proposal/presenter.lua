@@ -1,5 +1,35 @@
 -- The presenter of proposed edits: shows them and settles them.
 -- `state` has the waiting proposals, `on_screen` the shown ones; this module informs both of decisions.
+local lazy = require("claude-ide.lazy")
+local acceptance = lazy("claude-ide.proposal.acceptance")
+local awaited = lazy("claude-ide.watch.awaited")
+local buffer = lazy("claude-ide.buffer")
+local buffer_bytes = lazy("claude-ide.buffer.bytes")
+local buffer_disk = lazy("claude-ide.buffer.disk")
+local conflict = lazy("claude-ide.watch.conflict")
+local event = lazy("claude-ide.event")
+local files = lazy("claude-ide.proposal.files")
+local journal = lazy("claude-ide.journal")
+local kept_words = lazy("claude-ide.ui.kept_words")
+local list = lazy("claude-ide.diffview.list")
+local log = lazy("claude-ide.log")
+local merge_unsaved = lazy("claude-ide.proposal.merge_unsaved")
+local missing_writes = lazy("claude-ide.proposal.missing_writes")
+local notice = lazy("claude-ide.ui.notice")
+local on_screen = lazy("claude-ide.proposal.on_screen")
+local one_line = lazy("claude-ide.ui.one_line")
+local position = lazy("claude-ide.position")
+local queue = lazy("claude-ide.proposal.queue")
+local requests = lazy("claude-ide.requests")
+local safely = lazy("claude-ide.safely")
+local state = lazy("claude-ide.proposal.state")
+local typing = lazy("claude-ide.ui.guard.typing")
+local user_edits = lazy("claude-ide.proposal.user_edits")
+local view = lazy("claude-ide.proposal.view")
+local waits = lazy("claude-ide.ui.guard.waits")
+local window = lazy("claude-ide.ui.guard.window")
+local windows = lazy("claude-ide.diffview.windows")
+
 ---@class claude-ide.proposal.presenter
 local M = {}
 
@@ -11,11 +41,10 @@ require("claude-ide.proposal.state").presenter = M
 ---@param now claude-ide.proposal.Now
 ---@param afterwards? claude-ide.proposal.Afterwards
 local function keep_unsaved(buf, bytes, contents, now, afterwards)
-  local unsaved = require("claude-ide.proposal.merge_unsaved")
-  afterwards = afterwards or unsaved.typed_meanwhile(buf, now.disk.bytes, contents)
-  local disk = require("claude-ide.buffer.bytes").decode(bytes)
-  if not afterwards or not unsaved.settle(buf, afterwards, disk) then
-    require("claude-ide.watch.conflict").consider(buf)
+  afterwards = afterwards or merge_unsaved.typed_meanwhile(buf, now.disk.bytes, contents)
+  local disk = buffer_bytes.decode(bytes)
+  if not afterwards or not merge_unsaved.settle(buf, afterwards, disk) then
+    conflict.consider(buf)
   end
 end
 
@@ -27,14 +56,14 @@ end
 ---@param afterwards? claude-ide.proposal.Afterwards with unsaved changes
 ---@param written fun() the file has exactly this text
 local function reload_when_written(path, contents, now, afterwards, written)
-  require("claude-ide.journal").accepted(path, contents)
-  require("claude-ide.watch.awaited").await({
+  journal.accepted(path, contents)
+  awaited.await({
     path = path,
     contents = contents,
     before = now.disk.stat,
     written = written,
     arrived = function(bytes)
-      local buf = require("claude-ide.buffer").loaded(path)
+      local buf = buffer.loaded(path)
       if not buf then
         return
       elseif vim.bo[buf].modified and (now.against ~= "buffer" or afterwards) then
@@ -43,9 +72,9 @@ local function reload_when_written(path, contents, now, afterwards, written)
         -- The user accepted the diff against the unsaved text, which stays in the undo history.
         vim.bo[buf].modified = false
       end
-      local ok, err = pcall(require("claude-ide.buffer.disk").reload, buf)
+      local ok, err = pcall(buffer_disk.reload, buf)
       if not ok then
-        require("claude-ide.log").error("could not reload %s: %s", path, err)
+        log.error("could not reload %s: %s", path, err)
       end
     end,
   })
@@ -58,8 +87,8 @@ local function question(diff)
   if not why then
     return "Reason: "
   end
-  local place = require("claude-ide.ui.kept_words").place()
-  return require("claude-ide.ui.one_line").fitting({
+  local place = kept_words.place()
+  return one_line.fitting({
     ("Reason (%s: it will be in %s): "):format(why, place),
     ("Reason (goes to %s): "):format(place),
   })
@@ -70,7 +99,7 @@ end
 local function say_later(texts)
   local function now()
     vim.schedule(function()
-      require("claude-ide.ui.notice").info(require("claude-ide.ui.one_line").fitting(texts()))
+      notice.info(one_line.fitting(texts()))
     end)
   end
   if vim.api.nvim_get_mode().mode:find("^[iR]") then
@@ -93,7 +122,7 @@ local function say_gone(diff, why, kept)
     return
   end
   say_later(function()
-    local gone = why and ("%s: %s."):format(require("claude-ide.proposal.state").name_of(diff), why)
+    local gone = why and ("%s: %s."):format(state.name_of(diff), why)
     local where = kept and ("Your edits to the proposal are kept: `:buffer %d`."):format(kept)
     if gone and where then
       return { where .. " " .. gone, where }
@@ -107,7 +136,7 @@ end
 ---@param name "ClaudeDiffOpened"|"ClaudeDiffClosed"
 ---@param diff claude-ide.Diff
 local function emit(name, diff)
-  require("claude-ide.event").emit(name, {
+  event.emit(name, {
     id = diff.id,
     client = diff.requester.client,
     path = diff.files[1].path,
@@ -119,10 +148,10 @@ end
 ---Actions after a diff is settled.
 ---@param diff claude-ide.Diff
 local function after(diff)
-  require("claude-ide.ui.guard.window").decided()
-  local entry = require("claude-ide.proposal.state").entry(diff.id)
+  window.decided()
+  local entry = state.entry(diff.id)
   if entry then
-    require("claude-ide.proposal.on_screen").close_view(entry)
+    on_screen.close_view(entry)
   end
   emit("ClaudeDiffClosed", diff)
 end
@@ -138,7 +167,7 @@ function M.reject(diff, reason)
     diff.requester.tell(words)
   end
   local answer = { outcome = "rejected", words = diff.plan and words or nil }
-  local settled = require("claude-ide.requests").settle(diff, answer)
+  local settled = requests.settle(diff, answer)
   if settled then
     after(diff)
   end
@@ -149,16 +178,14 @@ end
 ---@param diff claude-ide.Diff
 ---@param why? string reason, for the user
 function M.withdraw(diff, why)
-  local entry = require("claude-ide.proposal.state").entry(diff.id)
+  local entry = state.entry(diff.id)
   if diff.applying then
     -- The result is reported later, when the diff is no longer shown.
-    require("claude-ide.proposal.user_edits").note(diff)
-    return entry and require("claude-ide.proposal.on_screen").close_view(entry)
+    user_edits.note(diff)
+    return entry and on_screen.close_view(entry)
   end
-  local is_seen_going = entry ~= nil
-    and entry.view ~= nil
-    and require("claude-ide.diffview.windows").is_within(entry.view)
-  local kept = require("claude-ide.proposal.user_edits").keep(diff)
+  local is_seen_going = entry ~= nil and entry.view ~= nil and windows.is_within(entry.view)
+  local kept = user_edits.keep(diff)
   after(diff)
   say_gone(diff, is_seen_going and why or nil, kept)
 end
@@ -167,12 +194,12 @@ end
 ---@param entry claude-ide.proposal.Entry
 local function show_anew(entry)
   local diff = entry.diff
-  local is_before_them = entry.view ~= nil and require("claude-ide.diffview.windows").is_within(entry.view)
-  require("claude-ide.ui.guard.window").decided() -- the next key may still be for the previous text
+  local is_before_them = entry.view ~= nil and windows.is_within(entry.view)
+  window.decided() -- the next key may still be for the previous text
   entry.outdated = true
-  require("claude-ide.ui.guard.typing").soon(function()
-    require("claude-ide.ui.guard.waits").when_windows_may_change(function()
-      require("claude-ide.proposal.on_screen").remove(entry)
+  typing.soon(function()
+    waits.when_windows_may_change(function()
+      on_screen.remove(entry)
       if diff.state == "pending" then
         for _, file in ipairs(diff.files) do
           file.text, file.hunks, file.typed = nil, nil, nil
@@ -191,7 +218,7 @@ local function renew(entry, contents)
   if entry.outdated then
     return
   end
-  local on_top = require("claude-ide.proposal.acceptance").on_top(file.text.now.disk, contents, file.old_path)
+  local on_top = acceptance.on_top(file.text.now.disk, contents, file.old_path)
   file.proposed, file.on_top = on_top, file.on_top or on_top ~= contents
   show_anew(entry)
 end
@@ -200,24 +227,23 @@ end
 ---@param diff claude-ide.Diff
 ---@param err string why it could not be
 local function renew_plan(diff, err)
-  require("claude-ide.proposal.acceptance").renew_plan(diff, function(is_renewed, why_not)
-    local entry = require("claude-ide.proposal.state").entry(diff.id)
+  acceptance.renew_plan(diff, function(is_renewed, why_not)
+    local entry = state.entry(diff.id)
     if is_renewed and entry then
-      require("claude-ide.ui.notice").warn(err .. ": look at it again, then accept.")
+      notice.warn(err .. ": look at it again, then accept.")
       show_anew(entry)
     else
-      require("claude-ide.ui.notice").error(("Nothing was written: %s."):format(why_not or err))
+      notice.error(("Nothing was written: %s."):format(why_not or err))
     end
   end)
 end
 
 ---A file was written: updates other diffs of it.
 local function renew_those_of(path)
-  local acceptance = require("claude-ide.proposal.acceptance")
-  for _, entry in ipairs(require("claude-ide.proposal.state").pending_entries()) do
+  for _, entry in ipairs(state.pending_entries()) do
     local file = entry.diff.files[1]
     if file.path == path and acceptance.is_outdated(entry.diff) then
-      local _, bytes = require("claude-ide.proposal.user_edits").typed(file)
+      local _, bytes = user_edits.typed(file)
       renew(entry, (acceptance.to_write(file, bytes)))
     end
   end
@@ -227,7 +253,7 @@ end
 ---@param of string the sentence's start
 local function nothing_left(diff, of)
   M.reject(diff)
-  require("claude-ide.ui.notice").info(of .. "othing is left to change, so it counts as rejected.")
+  notice.info(of .. "othing is left to change, so it counts as rejected.")
 end
 
 ---@param diff claude-ide.Diff with a plan
@@ -236,13 +262,12 @@ local function accept_plan(diff, failed)
   if diff.state ~= "pending" or diff.applying then
     return
   end
-  local is_left = require("claude-ide.proposal.acceptance").accept_plan(diff, {
+  local is_left = acceptance.accept_plan(diff, {
     ended = function()
       after(diff)
     end,
     failed = function(err)
-      local entry = require("claude-ide.proposal.state").entry(diff.id)
-      local windows = require("claude-ide.diffview.windows")
+      local entry = state.entry(diff.id)
       if failed then
         failed(err)
       elseif
@@ -252,10 +277,10 @@ local function accept_plan(diff, failed)
       then
         renew_plan(diff, err)
       else
-        require("claude-ide.ui.notice").warn(("Nothing was written: %s."):format(err))
+        notice.warn(("Nothing was written: %s."):format(err))
       end
       if diff.state ~= "pending" then
-        local kept = require("claude-ide.proposal.user_edits").keep(diff)
+        local kept = user_edits.keep(diff)
         say_gone(diff, nil, kept)
         emit("ClaudeDiffClosed", diff)
       elseif entry and entry.view and not windows.all_windows_open(entry.view) then
@@ -277,12 +302,12 @@ function M.accept(diff, failed)
     accept_plan(diff, failed)
     return true
   end
-  local entry, file = require("claude-ide.proposal.state").entry(diff.id), diff.files[1]
-  local buf, bytes = require("claude-ide.proposal.user_edits").typed(file)
-  if bytes and not file.base and require("claude-ide.position").valid(bytes) ~= bytes then
+  local entry, file = state.entry(diff.id), diff.files[1]
+  local buf, bytes = user_edits.typed(file)
+  if bytes and not file.base and position.valid(bytes) ~= bytes then
     return nil, "Fix the proposal and accept again: it is not valid UTF-8."
   end
-  local acceptance, name = require("claude-ide.proposal.acceptance"), vim.fs.basename(file.path)
+  local name = vim.fs.basename(file.path)
   local contents, afterwards = acceptance.to_write(file, bytes)
   if acceptance.is_empty_new_file(diff, contents) then
     return nil, ("%s: only Claude's own prompt can accept an empty new file."):format(name)
@@ -303,13 +328,13 @@ function M.accept(diff, failed)
   end
   if diff.state == "pending" then
     local before = file.text and file.text.now.disk.bytes
-    require("claude-ide.proposal.missing_writes").note(diff, contents, before, buf)
+    missing_writes.note(diff, contents, before, buf)
   end
   local answer = { outcome = "accepted", contents = contents, on_top = file.on_top }
-  if require("claude-ide.requests").settle(diff, answer) then
+  if requests.settle(diff, answer) then
     if file.text and not file.base then
       reload_when_written(file.path, contents, file.text.now, afterwards, function()
-        require("claude-ide.proposal.missing_writes").written(diff)
+        missing_writes.written(diff)
       end)
     end
     after(diff)
@@ -323,13 +348,13 @@ end
 ---@return fun(trace: string)
 local function failing(diff)
   return function(trace)
-    require("claude-ide.log").error("diff %d of %s cannot be shown: %s", diff.id, diff.files[1].path, trace)
+    log.error("diff %d of %s cannot be shown: %s", diff.id, diff.files[1].path, trace)
     local why = diff.plan and "the editor could not show the changes, nothing was written"
       or "the editor could not show the diff"
-    if require("claude-ide.requests").fail(diff, why) then
-      local name = require("claude-ide.proposal.state").name_of(diff)
+    if requests.fail(diff, why) then
+      local name = state.name_of(diff)
       local decide = diff.plan and "" or "Decide in Claude's prompt: "
-      require("claude-ide.ui.notice").error(("%sthe diff of %s cannot be shown."):format(decide, name))
+      notice.error(("%sthe diff of %s cannot be shown."):format(decide, name))
       after(diff)
     end
   end
@@ -340,7 +365,7 @@ end
 function M.accept_or_say(diff)
   local _, err = M.accept(diff)
   if err then
-    require("claude-ide.ui.notice").warn(err)
+    notice.warn(err)
   end
 end
 
@@ -350,7 +375,7 @@ function M.reject_with_reason(diff)
   vim.ui.input({ prompt = question(diff) }, function(text)
     if diff.state ~= "pending" or diff.applying then
       -- It may have been answered in the CLI meanwhile.
-      require("claude-ide.proposal.acceptance").give_back(diff, text)
+      acceptance.give_back(diff, text)
     elseif text then
       M.reject(diff, text)
     end
@@ -360,7 +385,7 @@ end
 ---The user closed its windows or buffers.
 ---@param diff claude-ide.Diff
 function M.gone(diff)
-  if not diff.applying and require("claude-ide.requests").settle(diff, { outcome = "rejected" }) then
+  if not diff.applying and requests.settle(diff, { outcome = "rejected" }) then
     M.withdraw(diff)
   end
 end
@@ -371,8 +396,8 @@ end
 ---@return boolean ok false: failed, and the diff has ended
 function M.show(entry, how)
   local diff, was_shown = entry.diff, entry.was_shown
-  local show = require("claude-ide.proposal.on_screen").show
-  local ok = require("claude-ide.safely").catch(show, failing(diff))(entry, how)
+  local show = on_screen.show
+  local ok = safely.catch(show, failing(diff))(entry, how)
   if ok and entry.view and not was_shown then
     emit("ClaudeDiffOpened", diff)
   end
@@ -383,28 +408,27 @@ end
 ---@param at_once? boolean it was shown already, and has changed
 function M.present(diff, at_once)
   if diff.plan and diff.plan.unasked then
-    return require("claude-ide.proposal.acceptance").apply_plan(diff, nil, {
+    return acceptance.apply_plan(diff, nil, {
       ended = function() end,
       failed = function(err)
-        require("claude-ide.requests").fail(diff, ("nothing was written: %s"):format(err))
+        requests.fail(diff, ("nothing was written: %s"):format(err))
       end,
     })
   end
-  local stage = require("claude-ide.proposal.on_screen")
-  if not require("claude-ide.safely").catch(stage.add, failing(diff))(diff) then
+  if not safely.catch(on_screen.add, failing(diff))(diff) then
     return
   end
-  local entry = require("claude-ide.proposal.state").entry(diff.id) --[[@as claude-ide.proposal.Entry]]
-  require("claude-ide.proposal.view").prepare_file(entry, 1, function()
+  local entry = state.entry(diff.id) --[[@as claude-ide.proposal.Entry]]
+  view.prepare_file(entry, 1, function()
     if #diff.files > 1 then
-      entry.list = require("claude-ide.diffview.list").make()
-      require("claude-ide.proposal.files").render_list(entry)
+      entry.list = list.make()
+      files.render_list(entry)
     end
     if at_once then
       M.show(entry, { asked = true })
       return
     end
-    require("claude-ide.proposal.queue").when_idle(entry, function()
+    queue.when_idle(entry, function()
       M.show(entry)
     end)
   end, failing(diff))

@@ -1,10 +1,18 @@
 -- Where only one diff fits, the others wait and are shown in turn.
+local lazy = require("claude-ide.lazy")
+local config = lazy("claude-ide.config")
+local guard = lazy("claude-ide.ui.guard")
+local notice = lazy("claude-ide.ui.notice")
+local quietly = lazy("claude-ide.ui.quietly")
+local state = lazy("claude-ide.proposal.state")
+local window = lazy("claude-ide.ui.guard.window")
+
 local M = {}
 
 ---The next waiting diff.
 ---@return claude-ide.proposal.Entry?
 function M.next()
-  return vim.iter(require("claude-ide.proposal.state").pending_entries()):find(function(entry)
+  return vim.iter(state.pending_entries()):find(function(entry)
     return entry.waits == true
   end)
 end
@@ -12,19 +20,18 @@ end
 ---@param entry claude-ide.proposal.Entry
 ---@return string name of its file
 local function name_of(entry)
-  return require("claude-ide.proposal.state").name_of(entry.diff)
+  return state.name_of(entry.diff)
 end
 
 ---Shows a diff once the user is idle.
 ---@param entry claude-ide.proposal.Entry
 ---@param show fun()
 function M.when_idle(entry, show)
-  require("claude-ide.ui.guard").when_idle(entry.diff.id, name_of(entry), function(typed)
-    local window = require("claude-ide.ui.guard.window")
+  guard.when_idle(entry.diff.id, name_of(entry), function(typed)
     typed = typed and window.has_typed_since_decision()
     show()
     if typed and entry.diff.state == "pending" then
-      window.proposal_opened_while_typing(require("claude-ide.proposal.state").bufs(entry))
+      window.proposal_opened_while_typing(state.bufs(entry))
     end
   end, nil, entry.diff.requester.asks_here)
 end
@@ -35,7 +42,7 @@ end
 function M.show_next(entry, instead_of)
   local function show()
     if entry.waits then
-      require("claude-ide.proposal.state").presenter.show(entry, { instead_of = instead_of })
+      state.presenter.show(entry, { instead_of = instead_of })
     end
   end
   if instead_of then
@@ -48,7 +55,7 @@ end
 ---@param win integer
 ---@return integer? buf
 local function rightful_buffer(win)
-  for _, entry in ipairs(require("claude-ide.proposal.state").pending_entries()) do
+  for _, entry in ipairs(state.pending_entries()) do
     for side, of_view in pairs(entry.view and entry.view.wins or {}) do
       if of_view == win then
         return entry.file.text.bufs[side]
@@ -64,17 +71,17 @@ end
 ---Moves a waiting diff from the window in which Neovim has shown its buffer: Neovim does that with the first modified buffer when it
 ---refuses to quit.
 function M.fix_misplaced_buffers()
-  for _, entry in ipairs(require("claude-ide.proposal.state").pending_entries()) do
+  for _, entry in ipairs(state.pending_entries()) do
     local stray = entry.waits and vim.fn.win_findbuf(entry.file.text.bufs.proposal)[1]
     if stray then
       local buf = rightful_buffer(stray) or vim.api.nvim_create_buf(true, false)
-      require("claude-ide.ui.quietly").run(function()
+      quietly.run(function()
         local fixed = vim.wo[stray][0].winfixbuf
         vim.wo[stray][0].winfixbuf = false
         vim.api.nvim_win_set_buf(stray, buf)
         vim.wo[stray][0].winfixbuf = fixed
       end)
-      require("claude-ide.proposal.state").presenter.show(entry, { asked = true })
+      state.presenter.show(entry, { asked = true })
     end
   end
 end
@@ -84,9 +91,9 @@ end
 ---@param how claude-ide.proposal.ShowOpts
 ---@return boolean
 function M.is_unwanted(entry, how)
-  local wanted = how.asked or how.instead_of or require("claude-ide.config").get().diff.focus
+  local wanted = how.asked or how.instead_of or config.get().diff.focus
   if not wanted and not entry.waits then
-    require("claude-ide.ui.notice").info(
+    notice.info(
       ("`:Claude diffs` shows the change that %s proposes to %s."):format(
         entry.diff.requester.name,
         name_of(entry)

@@ -1,6 +1,14 @@
 -- Decides a diff remotely, by a client that shows it as a unified diff.
 -- Invariant: only what the client has shown is accepted: if the user has changed the proposal, or the file has changed, the decision is
 -- made in Neovim.
+local lazy = require("claude-ide.lazy")
+local acceptance = lazy("claude-ide.proposal.acceptance")
+local bytes = lazy("claude-ide.buffer.bytes")
+local notice = lazy("claude-ide.ui.notice")
+local patch_text = lazy("claude-ide.diffview.patch_text")
+local presenter = lazy("claude-ide.proposal.presenter")
+local user_edits = lazy("claude-ide.proposal.user_edits")
+
 local M = {}
 
 ---Base texts of the diffs sent to clients.
@@ -11,17 +19,17 @@ local bases = {}
 ---@return { path: string, diff: string, from?: string, change?: string }[]
 ---@return boolean is_whole false: a file is too long to be shown
 local function files_of(diff)
-  local patch, as_read = require("claude-ide.diffview.patch_text"), require("claude-ide.buffer.bytes").as_read
+  local as_read = bytes.as_read
   local files, is_whole = {}, true
   for index, file in ipairs(diff.files) do
     local planned, before, after = file.planned, nil, file.proposed
     if planned then
       before, after = as_read(planned.before), as_read(planned.after)
     else
-      before = patch.on_disk(file.path)
+      before = patch_text.on_disk(file.path)
       bases[diff.id] = before
     end
-    local unified = before and patch.of(before, after --[[@as string]])
+    local unified = before and patch_text.of(before, after --[[@as string]])
     files[index] = { path = file.path, diff = unified or "" }
     files[index].from, files[index].change = planned and planned.from, planned and planned.kind
     is_whole = is_whole and unified ~= nil
@@ -50,17 +58,17 @@ local function cannot_accept(diff)
   if diff.applying then
     return "it is being written"
   elseif diff.plan then
-    local is_as_proposed = require("claude-ide.proposal.acceptance").is_as_proposed(diff)
+    local is_as_proposed = acceptance.is_as_proposed(diff)
     return not is_as_proposed and "it was changed in Neovim: answer there" or nil
   end
   local file = diff.files[1]
   if not file.text then
     return "Neovim is still reading the file: try again in a moment"
-  elseif require("claude-ide.proposal.user_edits").typed(file) then
+  elseif user_edits.typed(file) then
     return "it was changed in Neovim: answer there"
   elseif file.text.now.against == "buffer" then
     return "the file has unsaved changes in Neovim: answer there"
-  elseif require("claude-ide.diffview.patch_text").on_disk(file.path) ~= bases[diff.id] then
+  elseif patch_text.on_disk(file.path) ~= bases[diff.id] then
     return "the file has changed since: answer in Neovim"
   end
 end
@@ -69,7 +77,6 @@ end
 ---@param answer claude-ide.requests.RemoteAnswer
 ---@return string? err
 function M.answer(diff, answer)
-  local presenter = require("claude-ide.proposal.presenter")
   if answer.choice == "reject" then
     return not presenter.reject(diff, answer.message) and diff.applying and "it is being written" or nil
   end
@@ -80,7 +87,7 @@ function M.answer(diff, answer)
   local _, err = presenter.accept(diff, function(failed)
     why = ("nothing was written: %s"):format(failed)
     if is_over then
-      require("claude-ide.ui.notice").error(("Nothing was written: %s."):format(failed)) -- the client no longer waits
+      notice.error(("Nothing was written: %s."):format(failed)) -- the client no longer waits
     end
   end)
   is_over = true

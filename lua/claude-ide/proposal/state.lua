@@ -1,4 +1,8 @@
 -- Edits as a kind of request, of one or several files, and those that are shown or about to be. The queue is in `claude-ide.requests`.
+local lazy = require("claude-ide.lazy")
+local counted = lazy("claude-ide.counted")
+local requests = lazy("claude-ide.requests")
+
 local M = {}
 
 M.KIND = "edit"
@@ -46,14 +50,14 @@ M.presenter = nil
 ---@return string
 function M.name_of(diff)
   local count = #diff.files
-  return count == 1 and vim.fs.basename(diff.files[1].path) or require("claude-ide.counted")(count, "file")
+  return count == 1 and vim.fs.basename(diff.files[1].path) or counted(count, "file")
 end
 
 ---Waiting diffs, oldest first.
 ---@param matches? fun(diff: claude-ide.Diff): boolean
 ---@return claude-ide.Diff[]
 function M.pending(matches)
-  local diffs = require("claude-ide.requests").pending(function(request)
+  local diffs = requests.pending(function(request)
     ---@cast request claude-ide.Diff
     local is_asked = request.kind == M.KIND and not (request.plan and request.plan.unasked)
     return is_asked and (not matches or matches(request))

@@ -1,4 +1,11 @@
 -- Keeps the user's edits of a proposal that was closed by others, or not written, in a buffer.
+local lazy = require("claude-ide.lazy")
+local buffer_bytes = lazy("claude-ide.buffer.bytes")
+local files = lazy("claude-ide.proposal.files")
+local hunks = lazy("claude-ide.diffview.hunks")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local quietly = lazy("claude-ide.ui.quietly")
+
 local M = {}
 
 ---The user's version of a proposal, if edited.
@@ -6,15 +13,13 @@ local M = {}
 ---@return integer? buf nil: unchanged, or never shown
 ---@return string? bytes
 function M.typed(file)
-  if not require("claude-ide.proposal.files").is_touched(file) then
+  if not files.is_touched(file) then
     return nil
   end
-  local proposal, text = require("claude-ide.buffer.bytes"), file.text
-  local bytes = proposal.read(
-    text.bufs.proposal,
-    require("claude-ide.diffview.hunks").format(file.hunks --[[@as claude-ide.diffview.Hunks]])
-  )
-  if bytes == (not text.unsaved and file.proposed or proposal.encode(text.lines, text.format)) then
+  local text = file.text
+  local bytes =
+    buffer_bytes.read(text.bufs.proposal, hunks.format(file.hunks --[[@as claude-ide.diffview.Hunks]]))
+  if bytes == (not text.unsaved and file.proposed or buffer_bytes.encode(text.lines, text.format)) then
     return nil
   end
   return text.bufs.proposal, bytes
@@ -57,8 +62,8 @@ end
 ---@param text claude-ide.proposal.Text
 ---@return integer buf
 function M.put(id, path, text)
-  local buf = require("claude-ide.ui.quietly").run(function()
-    return require("claude-ide.ui.own_buffer").create({
+  local buf = quietly.run(function()
+    return own_buffer.create({
       kind = "kept",
       id = id,
       name = { path, "kept" },

@@ -1,4 +1,25 @@
 -- Maintains a shown diff: keys, winbars, layout, sizes, and closed windows. Decides nothing: presenter.lua does.
+local lazy = require("claude-ide.lazy")
+local bytes = lazy("claude-ide.buffer.bytes")
+local change_keys = lazy("claude-ide.diffview.change_keys")
+local config = lazy("claude-ide.config")
+local current_text = lazy("claude-ide.proposal.current_text")
+local diffview_hunks = lazy("claude-ide.diffview.hunks")
+local events = lazy("claude-ide.proposal.events")
+local files = lazy("claude-ide.proposal.files")
+local key_list = lazy("claude-ide.ui.key_list")
+local keys = lazy("claude-ide.proposal.keys")
+local layout = lazy("claude-ide.diffview.layout")
+local list = lazy("claude-ide.diffview.list")
+local log = lazy("claude-ide.log")
+local notice = lazy("claude-ide.ui.notice")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local prepare = lazy("claude-ide.proposal.prepare")
+local state = lazy("claude-ide.proposal.state")
+local winbar = lazy("claude-ide.proposal.winbar")
+local window = lazy("claude-ide.ui.guard.window")
+local windows = lazy("claude-ide.diffview.windows")
+
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.proposal.choice")
@@ -9,9 +30,8 @@ local namespace = vim.api.nvim_create_namespace("claude-ide.proposal.choice")
 ---@param lnum integer
 ---@return claude-ide.buffer.Hunk?
 local function dropped_at(hunks, side, lnum)
-  local live = require("claude-ide.diffview.hunks")
-  for _, hunk in ipairs(live.dropped(hunks)) do
-    local first = side == "now" and hunk.old or live.place(hunks, hunk)
+  for _, hunk in ipairs(diffview_hunks.dropped(hunks)) do
+    local first = side == "now" and hunk.old or diffview_hunks.place(hunks, hunk)
     local last = first + hunk.old_count - 1
     if first <= lnum and lnum <= last or hunk.old_count == 0 and (lnum == first or lnum == first - 1) then
       return hunk
@@ -22,20 +42,20 @@ end
 ---Drops or restores the change at the cursor, as an ordinary edit that `u` undoes.
 ---@param view claude-ide.diffview.View
 local function toggle(view)
-  local live, hunks = require("claude-ide.diffview.hunks"), view.hunks
+  local hunks = view.hunks
   local side = vim.api.nvim_get_current_buf() == view.bufs.now and "now" or "proposal"
   local lnum = vim.api.nvim_win_get_cursor(0)[1]
-  local hunk, at = live.at(hunks, side, lnum), nil
+  local hunk, at = diffview_hunks.at(hunks, side, lnum), nil
   if hunk then
     at = hunk.new
-    live.drop(hunks, hunk)
+    diffview_hunks.drop(hunks, hunk)
   else
     local dropped = dropped_at(hunks, side, lnum)
     if not dropped then
-      return require("claude-ide.ui.notice").info("There is no change in this line.")
+      return notice.info("There is no change in this line.")
     end
-    at = live.place(hunks, dropped)
-    live.take(hunks, dropped)
+    at = diffview_hunks.place(hunks, dropped)
+    diffview_hunks.take(hunks, dropped)
   end
   local win = view.wins.proposal
   if not vim.api.nvim_win_is_valid(win) then
@@ -55,16 +75,15 @@ end
 ---Marks dropped hunks in the proposal.
 ---@param hunks claude-ide.diffview.Hunks
 local function show_dropped(hunks)
-  local live = require("claude-ide.diffview.hunks")
   vim.api.nvim_buf_clear_namespace(hunks.buf, namespace, 0, -1)
-  local key = require("claude-ide.ui.key_list").keys(require("claude-ide.config").get().diff.keymaps.hunk)[1]
+  local key = key_list.keys(config.get().diff.keymaps.hunk)[1]
   local text = key and (" ◌ dropped · %s keeps it"):format(key) or " ◌ dropped"
   local last = vim.api.nvim_buf_line_count(hunks.buf)
-  for _, hunk in ipairs(live.dropped(hunks)) do
+  for _, hunk in ipairs(diffview_hunks.dropped(hunks)) do
     vim.api.nvim_buf_set_extmark(
       hunks.buf,
       namespace,
-      math.max(math.min(live.place(hunks, hunk), last), 1) - 1,
+      math.max(math.min(diffview_hunks.place(hunks, hunk), last), 1) - 1,
       0,
       {
         virt_text = { { text, "ClaudeDiffNote" } },
@@ -82,9 +101,9 @@ local restore ---@type fun(entry: claude-ide.proposal.Entry)
 ---@param entry claude-ide.proposal.Entry on the screen
 ---@param file claude-ide.proposal.File prepared
 local function listen_to(entry, file)
-  require("claude-ide.proposal.events").attach(entry, file, restore)
+  events.attach(entry, file, restore)
   for _, buf in pairs(file.text.bufs) do
-    require("claude-ide.proposal.keys").map(entry, buf, M.verbs_of(entry))
+    keys.map(entry, buf, M.verbs_of(entry))
   end
 end
 
@@ -92,7 +111,7 @@ end
 ---@param entry claude-ide.proposal.Entry shown
 ---@return table<claude-ide.proposal.Verb, fun()>
 function M.verbs_of(entry)
-  local diff, presenter, count = entry.diff, require("claude-ide.proposal.state").presenter, #entry.diff.files
+  local diff, presenter, count = entry.diff, state.presenter, #entry.diff.files
   ---@type table<claude-ide.proposal.Verb, fun()>
   local found = {
     accept = function()
@@ -114,17 +133,14 @@ function M.verbs_of(entry)
       end
     end,
     removed = function()
-      require("claude-ide.diffview.change_keys").show_removed(entry.view)
+      change_keys.show_removed(entry.view)
     end,
     layout = function()
       local is_own = M.is_of_new_file(entry) or entry.diff.layout ~= nil
-      require("claude-ide.diffview.windows").switch_to_next(
-        entry.view --[[@as claude-ide.diffview.View]],
-        is_own
-      )
+      windows.switch_to_next(entry.view --[[@as claude-ide.diffview.View]], is_own)
     end,
     help = function()
-      require("claude-ide.proposal.keys").help(count > 1)
+      keys.help(count > 1)
     end,
   }
   if count > 1 then
@@ -145,7 +161,7 @@ end
 ---@param entry claude-ide.proposal.Entry
 ---@return boolean
 function M.is_of_new_file(entry)
-  return #entry.diff.files == 1 and require("claude-ide.proposal.current_text").is_new(entry.file.text.now)
+  return #entry.diff.files == 1 and current_text.is_new(entry.file.text.now)
 end
 
 ---@param entry claude-ide.proposal.Entry
@@ -154,9 +170,7 @@ local function layout_of(entry)
   if entry.view then
     return entry.view.layout
   end
-  return entry.diff.layout
-    or M.is_of_new_file(entry) and "unified"
-    or require("claude-ide.diffview.layout").preferred()
+  return entry.diff.layout or M.is_of_new_file(entry) and "unified" or layout.preferred()
 end
 
 ---@param entry claude-ide.proposal.Entry shown
@@ -166,39 +180,38 @@ end
 ---@param hidden? integer hidden characters and runs of blanks
 ---@return string
 local function winbar_of(entry, side, width, alone, hidden)
-  local winbar, file = require("claude-ide.proposal.winbar"), entry.file
+  local file = entry.file
   if side == "list" then
     return winbar.of_list(entry.diff, width)
   end
   local text, planned = file.text, file.planned
-  local format = require("claude-ide.diffview.hunks").format(file.hunks --[[@as claude-ide.diffview.Hunks]])
+  local format = diffview_hunks.format(file.hunks --[[@as claude-ide.diffview.Hunks]])
   if text.now.format.eol == "\r\n" and format.eol == "\n" and entry.diff.requester.writes == "agent" then
     -- The CLI proposes LF for every file, and keeps the file's CRLF when writing.
     format = vim.tbl_extend("force", format, { eol = "\r\n" }) --[[@as claude-ide.bytes.Format]]
   end
   local has_both = not planned or planned.before and planned.after
-  local unseen = has_both and require("claude-ide.buffer.bytes").unseen_changes(text.now.format, format)
-    or nil
+  local unseen = has_both and bytes.unseen_changes(text.now.format, format) or nil
   if side == "now" then
     return winbar.of_now(file.old_path, text.now, width, unseen)
   end
   return winbar.of_proposal(entry.diff, {
     file = file,
-    left = require("claude-ide.proposal.files").remaining(file),
-    others = require("claude-ide.proposal.state").count() - 1,
+    left = files.remaining(file),
+    others = state.count() - 1,
     width = width,
     now = alone and text.now or nil,
     unseen = alone and unseen or nil,
     hidden = hidden,
-    is_rough = require("claude-ide.proposal.files").comparison(file).is_rough,
+    is_rough = files.comparison(file).is_rough,
   })
 end
 
 ---Updates the number of waiting diffs in winbars.
 function M.recount()
-  for _, entry in pairs(require("claude-ide.proposal.state").entries()) do
+  for _, entry in pairs(state.entries()) do
     if entry.view and entry.diff.state == "pending" then
-      require("claude-ide.diffview.windows").set_winbars(entry.view)
+      windows.set_winbars(entry.view)
     end
   end
 end
@@ -207,10 +220,10 @@ end
 ---@param entry claude-ide.proposal.Entry
 local function refresh(entry)
   if entry.view and entry.diff.state == "pending" then
-    require("claude-ide.diffview.windows").refresh(entry.view)
+    windows.refresh(entry.view)
     show_dropped(entry.view.hunks)
     if entry.list then
-      require("claude-ide.proposal.files").render_list(entry)
+      files.render_list(entry)
     end
   end
 end
@@ -223,14 +236,14 @@ end
 function M.prepare_file(entry, index, done, failed)
   local file = entry.diff.files[index]
   entry.shown = index
-  require("claude-ide.proposal.prepare").run(entry.diff, file, function()
+  prepare.run(entry.diff, file, function()
     if entry.file == file then
       refresh(entry)
     end
   end, function()
     if entry.file == file and entry.view and entry.diff.state == "pending" then
-      local one_window = require("claude-ide.proposal.files").needs_one_window(file)
-      require("claude-ide.diffview.windows").compare_again(entry.view, one_window)
+      local one_window = files.needs_one_window(file)
+      windows.compare_again(entry.view, one_window)
     end
   end, function()
     if entry.shown == index and entry.diff.state == "pending" then
@@ -244,7 +257,7 @@ end
 ---@param entry claude-ide.proposal.Entry
 ---@param index integer
 function M.show_file(entry, index)
-  local windows, view = require("claude-ide.diffview.windows"), entry.view
+  local view = entry.view
   local file = entry.diff.files[index]
   if not file or not view or not windows.all_windows_open(view) or entry.shown == index then
     return
@@ -257,8 +270,8 @@ function M.show_file(entry, index)
     local text = file.text --[[@as claude-ide.proposal.Prepared]]
     if is_new then
       for _, buf in pairs(text.bufs) do
-        require("claude-ide.ui.guard.window").join(buf, entry.list --[[@as integer]])
-        require("claude-ide.ui.own_buffer").highlight(buf, text.now.buf)
+        window.join(buf, entry.list --[[@as integer]])
+        own_buffer.highlight(buf, text.now.buf)
       end
       listen_to(entry, file)
     end
@@ -266,11 +279,11 @@ function M.show_file(entry, index)
       bufs = text.bufs,
       hunks = file.hunks --[[@as claude-ide.diffview.Hunks]],
       path = file.path,
-      one_window = require("claude-ide.proposal.files").needs_one_window(file),
+      one_window = files.needs_one_window(file),
     })
     refresh(entry)
   end, function(trace)
-    require("claude-ide.log").error("%s of an edit of several files cannot be shown: %s", file.path, trace)
+    log.error("%s of an edit of several files cannot be shown: %s", file.path, trace)
   end)
 end
 
@@ -293,8 +306,8 @@ local function follow_sizes(entry)
     desc = "Claude Code: fit a diff to the screen",
     callback = function()
       if entry.view and entry.diff.state == "pending" then
-        require("claude-ide.diffview.windows").fit(entry.view)
-        require("claude-ide.diffview.windows").set_winbars(entry.view)
+        windows.fit(entry.view)
+        windows.set_winbars(entry.view)
       end
     end,
   })
@@ -310,14 +323,10 @@ function M.begin(entry)
     end
   end
   if entry.list then
-    require("claude-ide.proposal.keys").map(entry, entry.list, M.verbs_of(entry))
-    require("claude-ide.diffview.list").follow(
-      entry.view --[[@as claude-ide.diffview.View]],
-      entry.group,
-      function(index)
-        M.show_file(entry, index)
-      end
-    )
+    keys.map(entry, entry.list, M.verbs_of(entry))
+    list.follow(entry.view --[[@as claude-ide.diffview.View]], entry.group, function(index)
+      M.show_file(entry, index)
+    end)
   end
   follow_sizes(entry)
 end
@@ -327,13 +336,13 @@ function restore(entry)
   local file, view = entry.file, entry.view --[[@as claude-ide.diffview.View]]
   local function in_order()
     if entry.view == view and entry.diff.state == "pending" then
-      require("claude-ide.diffview.windows").restore_windows(view)
+      windows.restore_windows(view)
     end
   end
   if vim.api.nvim_buf_is_loaded(file.text.bufs.now) then
     return in_order()
   end
-  require("claude-ide.proposal.prepare").make_now_again(entry.diff, file, function()
+  prepare.make_now_again(entry.diff, file, function()
     if entry.view == view and entry.diff.state == "pending" then
       M.begin(entry)
       in_order()
@@ -345,7 +354,7 @@ end
 ---@param entry claude-ide.proposal.Entry with its text
 ---@return claude-ide.diffview.View
 function M.make_view(entry)
-  local diff, file, files = entry.diff, entry.file, require("claude-ide.proposal.files")
+  local diff, file = entry.diff, entry.file
   local view ---@type claude-ide.diffview.View
   ---@diagnostic disable-next-line: missing-fields -- the rest comes with the windows
   view = {
@@ -360,7 +369,7 @@ function M.make_view(entry)
     end,
     layout = layout_of(entry),
     one_window = files.needs_one_window(file),
-    place = diff.place or require("claude-ide.diffview.windows").preferred_place(),
+    place = diff.place or windows.preferred_place(),
     winbar = function(side, width, alone)
       return winbar_of(entry, side, width, alone, view.hidden)
     end,

@@ -1,7 +1,12 @@
 -- Winbars of a diff: what a side is, and the keys to decide.
-local M = {}
-
 local fit = require("claude-ide.ui.winbar_text")
+local lazy = require("claude-ide.lazy")
+local current_text = lazy("claude-ide.proposal.current_text")
+local ide_config = lazy("claude-ide.config")
+local key_list = lazy("claude-ide.ui.key_list")
+local paths = lazy("claude-ide.path")
+
+local M = {}
 
 ---Pieces are dropped in this order when the window is narrow; the key for the list of keys is the last one.
 local RANKS = {
@@ -90,11 +95,9 @@ local function state(diff, opts)
   elseif of and of.kind == "deleted" then
     rank, group, text = RANKS.now, "ClaudeDiffWarning", "will be deleted"
   elseif of and of.kind == "renamed" then
-    local from = vim.fn.strtrans(require("claude-ide.path").short(of.from --[[@as string]]))
+    local from = vim.fn.strtrans(paths.short(of.from --[[@as string]]))
     rank, group, text = RANKS.now, "ClaudeDiffWarning", "moved from " .. from
-  elseif
-    of and of.kind == "created" or opts.now and require("claude-ide.proposal.current_text").is_new(opts.now)
-  then
+  elseif of and of.kind == "created" or opts.now and current_text.is_new(opts.now) then
     rank, text = RANKS.now, "new file"
   elseif diff.plan and #diff.files == 1 then
     rank, text = RANKS.now, diff.tab_name -- which is above the list of several files
@@ -109,8 +112,8 @@ end
 ---The accept and reject keys, shown at any width.
 ---@return claude-ide.ui.Piece
 local function decide()
-  local config = require("claude-ide.config").get().diff
-  local keys = require("claude-ide.ui.key_list").keys
+  local config = ide_config.get().diff
+  local keys = key_list.keys
   local accept = keys(config.keymaps.accept)[1] or config.accept_on_write and ":w" or ":Claude accept"
   local reject = keys(config.keymaps.reject)[1] or ":q"
   local key, hint = "ClaudeDiffKey", "ClaudeDiffHint"
@@ -165,12 +168,12 @@ function M.of_proposal(diff, opts)
     local others = { "ClaudeDiffHint", (" %d more "):format(opts.others) }
     add({ rank = RANKS.others, right = true, texts = { others } })
   end
-  local keymaps = require("claude-ide.config").get().diff.keymaps
+  local keymaps = ide_config.get().diff.keymaps
   add(decide())
   add(fit.hint(RANKS.next, "]c", "next"))
   add(fit.hint(RANKS.hunk, keymaps.hunk, "drop"))
   if #diff.files > 1 then
-    local of_files = require("claude-ide.config").get().review.keymaps
+    local of_files = ide_config.get().review.keymaps
     add(fit.hint(RANKS.drop_file, of_files.undo_file, "drop file"))
     add(fit.hint(RANKS.next_file, of_files.next_file, "file"))
   end

@@ -7,6 +7,22 @@
 --
 -- Commands that refuse to lose modified buffers work while diffs wait, since an untouched proposal is no user's text. A proposal with the
 -- user's edits prevents quitting like any modified buffer; when it is deleted, its text is kept.
+local lazy = require("claude-ide.lazy")
+local config = lazy("claude-ide.config")
+local guard_window = lazy("claude-ide.ui.guard.window")
+local ide_window = lazy("claude-ide.window")
+local log = lazy("claude-ide.log")
+local notice = lazy("claude-ide.ui.notice")
+local one_line = lazy("claude-ide.ui.one_line")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local place = lazy("claude-ide.diffview.place")
+local queue = lazy("claude-ide.proposal.queue")
+local quietly = lazy("claude-ide.ui.quietly")
+local state = lazy("claude-ide.proposal.state")
+local typing = lazy("claude-ide.ui.guard.typing")
+local user_edits = lazy("claude-ide.proposal.user_edits")
+local user_write = lazy("claude-ide.ui.user_write")
+
 local M = {}
 
 ---A hidden buffer that is always modified and precedes every proposal in the buffer list. Commands that write all buffers write it
@@ -29,13 +45,13 @@ end
 ---@param which "all"|"pending"|"expendable"
 ---@return integer[]
 local function modified_bufs(which)
-  local kept, bufs = require("claude-ide.proposal.user_edits"), {
+  local bufs = {
     guard --[[@as integer]],
   }
-  for _, entry in pairs(require("claude-ide.proposal.state").entries()) do
+  for _, entry in pairs(state.entries()) do
     local is_pending = entry.diff.state == "pending"
     for _, file in ipairs(entry.diff.files) do
-      local is_typed_in = which == "expendable" and is_pending and kept.typed(file)
+      local is_typed_in = which == "expendable" and is_pending and user_edits.typed(file)
       if file.text and not is_typed_in and (which ~= "pending" or is_pending) then
         bufs[#bufs + 1] = file.text.bufs.proposal
       end
@@ -57,11 +73,11 @@ local function step_aside(which)
   -- Another command may follow a deletion directly: one that quits must see the user's edits.
   set_modified("pending", true)
   set_modified(which, false)
-  require("claude-ide.ui.guard.typing").soon(function()
+  typing.soon(function()
     set_modified("pending", true)
   end, true)
   vim.schedule(function()
-    require("claude-ide.proposal.queue").fix_misplaced_buffers()
+    queue.fix_misplaced_buffers()
   end)
 end
 
@@ -69,19 +85,18 @@ end
 ---Neovim by itself.
 local function keep_neovim()
   local win = vim.api.nvim_get_current_win()
-  local entry = vim.iter(require("claude-ide.proposal.state").pending_entries()):find(function(one)
+  local entry = vim.iter(state.pending_entries()):find(function(one)
     return one.view
       and vim.tbl_contains(vim.tbl_values(one.view.wins), win)
-      and not vim.iter(one.diff.files):any(require("claude-ide.proposal.user_edits").typed)
+      and not vim.iter(one.diff.files):any(user_edits.typed)
   end)
-  local opened = entry
-    and require("claude-ide.ui.quietly").run(function()
-      return require("claude-ide.diffview.place").keep_neovim(entry.view, win)
-    end)
+  local opened = entry and quietly.run(function()
+    return place.keep_neovim(entry.view, win)
+  end)
   if opened then
     vim.schedule(function()
       if vim.api.nvim_win_is_valid(win) then
-        require("claude-ide.window").close(opened) -- `:qa` was refused
+        ide_window.close(opened) -- `:qa` was refused
       end
     end)
   end
@@ -89,7 +104,7 @@ end
 
 ---@return integer buf
 local function make_guard()
-  local buf = require("claude-ide.ui.own_buffer").create({
+  local buf = own_buffer.create({
     kind = "guard",
     bo = { buftype = "acwrite", modified = true },
   })
@@ -99,7 +114,7 @@ local function make_guard()
     desc = "Claude Code: all buffers are being written",
     callback = function()
       all_are_written = true
-      require("claude-ide.ui.guard.typing").soon(function()
+      typing.soon(function()
         all_are_written = false
       end, true)
     end,
@@ -112,7 +127,7 @@ function M.start()
   if guard then
     return
   end
-  require("claude-ide.ui.guard.typing").listen()
+  typing.listen()
   guard = make_guard()
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
   vim.api.nvim_create_autocmd("QuitPre", {
@@ -157,7 +172,7 @@ local function of_user(buf)
   if all_are_written or quitting then
     return false, "all buffers are written"
   end
-  return require("claude-ide.ui.user_write").is_asked(buf)
+  return user_write.is_asked(buf)
 end
 
 local told_of_autosave = false
@@ -167,12 +182,11 @@ local told_of_autosave = false
 ---@param path string of the proposal
 local function note_unasked(buf, diff, path)
   local _, reason, automatic = of_user(buf)
-  require("claude-ide.log").debug("a write of proposal %d was ignored: %s", diff.id, reason)
-  local notice = require("claude-ide.ui.notice")
+  log.debug("a write of proposal %d was ignored: %s", diff.id, reason)
   if quitting then
     vim.schedule(function()
       local file = vim.fs.basename(path)
-      notice.warn(require("claude-ide.ui.one_line").fitting({
+      notice.warn(one_line.fitting({
         ("You have edited the proposal for %s: accept or reject it, then quit."):format(file),
         "Accept or reject the proposal that you have edited, then quit.",
       }))
@@ -189,22 +203,21 @@ end
 ---@param file claude-ide.proposal.File
 ---@param event { buf: integer, event: string, match: string, file: string } target, in full and as given
 local function on_write(entry, file, event)
-  local notice, guarded = require("claude-ide.ui.notice"), require("claude-ide.ui.guard.window")
-  local buf, sight = event.buf, require("claude-ide.proposal.state").sight(entry)
-  if require("claude-ide.ui.user_write").copied(event, "the proposal still waits") then
+  local buf, sight = event.buf, state.sight(entry)
+  if user_write.copied(event, "the proposal still waits") then
     return
   elseif event.event ~= "BufWriteCmd" then
     notice.info("`:w` accepts a whole proposal; writing a part of it does nothing.")
   elseif not of_user(buf) then
     note_unasked(buf, entry.diff, file.path)
-  elseif not require("claude-ide.config").get().diff.accept_on_write then
+  elseif not config.get().diff.accept_on_write then
     notice.info("Use `:Claude accept`: `:w` does not accept (`diff.accept_on_write`).")
-  elseif not guarded.proposal_accepts_key(sight) then
-    if guarded.is_typed_ahead(sight) then
+  elseif not guard_window.proposal_accepts_key(sight) then
+    if guard_window.is_typed_ahead(sight) then
       notice.info("`:w` again accepts: the diff has only just opened.")
     end
   else
-    require("claude-ide.proposal.state").presenter.accept_or_say(entry.diff)
+    state.presenter.accept_or_say(entry.diff)
   end
 end
 

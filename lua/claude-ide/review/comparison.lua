@@ -1,5 +1,12 @@
 -- Compares the two sides of a review, with the layouts and drawing of proposals. Marks the changes that are the user's too, and those
 -- reviewed.
+local lazy = require("claude-ide.lazy")
+local hunks = lazy("claude-ide.review.hunks")
+local pair = lazy("claude-ide.diffview.pair")
+local patch = lazy("claude-ide.buffer.patch")
+local sides = lazy("claude-ide.review.sides")
+local unified = lazy("claude-ide.diffview.unified")
+
 ---@class claude-ide.review.comparison
 local M = {}
 
@@ -11,7 +18,7 @@ local function line_count(view)
   local buf = view.bufs.proposal
   local count = vim.api.nvim_buf_line_count(buf)
   local is_empty = count == 1 and vim.api.nvim_buf_get_lines(buf, 0, 1, true)[1] == ""
-  return is_empty and require("claude-ide.review.sides").is_ours(buf) and 0 or count
+  return is_empty and sides.is_ours(buf) and 0 or count
 end
 
 ---The differences between the sides, as the journal has computed them; computed here while the user types.
@@ -24,9 +31,7 @@ local function differences(view, entry)
   end
   local created = entry.change.kind == "created"
   local list, count = {}, created and 0 or #view.lines
-  for _, hunk in
-    ipairs(entry.change.moved_from and {} or require("claude-ide.review.hunks").left(entry.change))
-  do
+  for _, hunk in ipairs(entry.change.moved_from and {} or hunks.left(entry.change)) do
     local old_count, new_count = #hunk.before_lines, #hunk.after_lines
     -- An empty file is created or deleted without a line.
     if old_count + new_count > 0 then
@@ -46,7 +51,7 @@ local function differences(view, entry)
   if count == lines then
     return list
   end
-  return require("claude-ide.buffer.patch").hunks(
+  return patch.hunks(
     created and {} or view.lines,
     vim.api.nvim_buf_get_lines(view.bufs.proposal, 0, lines, true)
   )
@@ -56,7 +61,7 @@ end
 ---@param view claude-ide.review.View
 ---@param entry claude-ide.review.Entry
 local function note(view, entry)
-  local hunks, buf = require("claude-ide.review.hunks"), view.bufs.proposal
+  local buf = view.bufs.proposal
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   for _, hunk in ipairs(entry.change and hunks.left(entry.change) or {}) do
     local said = hunk.state == "conflict" and { "! you edited this too; not undone", "ClaudeDiffWarning" }
@@ -86,7 +91,7 @@ end
 function M.needs_one_window(view)
   local change = view.entry.change
   local bytes = change and #change.without + #(change.current or "") or 0
-  local needs = require("claude-ide.diffview.pair").needs_one_window
+  local needs = pair.needs_one_window
   return needs(differences(view, view.entry), #view.lines, line_count(view), bytes)
 end
 
@@ -94,7 +99,7 @@ end
 function M.start(view)
   local list, buf = differences(view, view.entry), view.bufs.proposal
   view.hunks = { buf = buf, format = { empty = false }, old = view.lines, list = list, scheduled = false }
-  require("claude-ide.diffview.pair").compare(view)
+  pair.compare(view)
   complete(view)
 end
 
@@ -107,7 +112,7 @@ function M.refresh(view)
   local list = differences(view, view.entry)
   if view.hunks.old ~= view.lines or not vim.deep_equal(view.hunks.list, list) then
     view.hunks.old, view.hunks.list = view.lines, list
-    require("claude-ide.diffview.pair").refresh(view)
+    pair.refresh(view)
   end
   complete(view)
 end
@@ -122,7 +127,7 @@ function M.reveal(view)
   local lnum, last = vim.api.nvim_win_get_cursor(win)[1], vim.api.nvim_buf_line_count(view.bufs.proposal)
   for _, hunk in ipairs(view.hunks.list) do
     if math.min(math.max(hunk.new, 1), last) == lnum then
-      return require("claude-ide.diffview.unified").go_to(view, hunk, win)
+      return unified.go_to(view, hunk, win)
     end
   end
 end
@@ -131,7 +136,7 @@ end
 ---@param view claude-ide.review.View
 function M.stop(view)
   if view.hunks then
-    require("claude-ide.diffview.pair").end_comparing(view)
+    pair.end_comparing(view)
     view.hunks = nil
   end
   if vim.api.nvim_buf_is_valid(view.bufs.proposal) then

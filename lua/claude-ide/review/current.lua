@@ -1,4 +1,12 @@
 -- The open review: its files, the one shown, and its end.
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local guard = lazy("claude-ide.ui.guard")
+local journal = lazy("claude-ide.journal")
+local undo_turn = lazy("claude-ide.review.undo_turn")
+local view = lazy("claude-ide.review.view")
+local windows = lazy("claude-ide.diffview.windows")
+
 local M = {}
 
 ---Delay before the list shows typed text.
@@ -29,11 +37,7 @@ end
 
 ---@return claude-ide.review.Review? review if it is in the current tab page
 function M.here()
-  return review and require("claude-ide.diffview.windows").is_current(review.view) and review or nil
-end
-
-local function journal()
-  return require("claude-ide.journal")
+  return review and windows.is_current(review.view) and review or nil
 end
 
 ---@param path string
@@ -51,7 +55,7 @@ end
 ---@param to claude-ide.review.Review
 local function gather(to)
   local by_path = {}
-  for _, change in ipairs(journal().changes(to.scope)) do
+  for _, change in ipairs(journal.changes(to.scope)) do
     by_path[change.path] = change
   end
   for _, entry in ipairs(to.entries) do
@@ -62,13 +66,13 @@ local function gather(to)
     table.insert(to.entries, { path = change.path, change = change, waits = true })
   end
   local waiting = {}
-  for _, change in ipairs(to.scope == "unreviewed" and {} or journal().changes("unreviewed")) do
+  for _, change in ipairs(to.scope == "unreviewed" and {} or journal.changes("unreviewed")) do
     waiting[change.path] = true
   end
   for _, entry in ipairs(to.entries) do
     entry.waits = entry.change ~= nil and (to.scope == "unreviewed" or waiting[entry.path] == true)
     entry.outcome = not entry.waits and entry.outcome or nil
-    if not entry.change and not entry.outcome and not journal().change(entry.path, "all") then
+    if not entry.change and not entry.outcome and not journal.change(entry.path, "all") then
       entry.outcome = "gone" -- by git, another program or the user; nobody has reviewed it
     end
   end
@@ -86,7 +90,7 @@ function M.refresh()
     return
   end
   gather(review)
-  require("claude-ide.review.view").update(review.view, review.entries, review.shown)
+  view.update(review.view, review.entries, review.shown)
 end
 
 ---Closes the review and restores the user's windows.
@@ -100,7 +104,7 @@ function M.close()
   for _, stop in ipairs(ended.stop) do
     stop()
   end
-  require("claude-ide.review.view").close(ended.view)
+  view.close(ended.view)
 end
 
 ---Shows the diff of one listed file.
@@ -108,14 +112,14 @@ end
 function M.show(index)
   if review and review.entries[index] and review.shown ~= index then
     review.shown = index
-    require("claude-ide.review.view").show(review.view, review.entries, index)
+    view.show(review.view, review.entries, index)
   end
 end
 
 ---Switches this review, and later diffs, to the next layout.
 function M.next_layout()
   if review then
-    require("claude-ide.review.view").next_layout(review.view)
+    view.next_layout(review.view)
   end
 end
 
@@ -124,7 +128,7 @@ local function listen(of)
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
   local timer = assert(vim.uv.new_timer())
   of.stop = {
-    require("claude-ide.bus").on("journal_changed", M.refresh),
+    bus.on("journal_changed", M.refresh),
     function()
       timer:close()
     end,
@@ -134,7 +138,7 @@ local function listen(of)
     desc = "Claude: update the review after edits",
     callback = function(event)
       if event.buf == of.view.bufs.proposal then
-        require("claude-ide.review.view").touched(of.view)
+        view.touched(of.view)
         timer:start(SETTLE_MS, 0, vim.schedule_wrap(M.refresh))
       end
     end,
@@ -157,14 +161,14 @@ local function listen(of)
     group = group,
     desc = "Claude: what was loaded during the review is not undone by `u`",
     callback = function(event)
-      require("claude-ide.review.view").loaded(of.view, event.buf)
+      view.loaded(of.view, event.buf)
     end,
   })
   vim.api.nvim_create_autocmd({ "VimResized", "WinResized" }, {
     group = group,
     desc = "Claude: the review fits the screen",
     callback = function()
-      require("claude-ide.review.view").resized(of.view, of.entries, of.shown)
+      view.resized(of.view, of.entries, of.shown)
     end,
   })
   vim.api.nvim_create_autocmd("WinClosed", {
@@ -172,8 +176,8 @@ local function listen(of)
     desc = "Claude: close the review with its windows",
     callback = function(event)
       if vim.tbl_contains(vim.tbl_values(of.view.wins), tonumber(event.match)) then
-        require("claude-ide.diffview.windows").note_loss(of.view)
-        require("claude-ide.review.view").release(of.view)
+        windows.note_loss(of.view)
+        view.release(of.view)
         vim.schedule(function()
           if review == of then
             M.close()
@@ -200,7 +204,7 @@ local function open_now(scope)
     return false
   end
   M.close()
-  fresh.view = require("claude-ide.review.view").open(fresh.entries)
+  fresh.view = view.open(fresh.entries)
   review = fresh --[[@as claude-ide.review.Review]]
   listen(review)
   return true
@@ -213,18 +217,14 @@ end
 function M.open(scope)
   scope = scope or "unreviewed"
   if open_now(scope) then
-    journal().look_again()
+    journal.look_again()
     return true
   end
-  local guard = require("claude-ide.ui.guard")
   local request = guard.request()
-  journal().when_known(function()
+  journal.when_known(function()
     guard.when_requested("review", "The review of what Claude changed", function()
       if not open_now(scope) then
-        require("claude-ide.review.undo_turn").say_nothing(
-          "Nothing to review",
-          NOTHING[scope] or "that turn changed no file."
-        )
+        undo_turn.say_nothing("Nothing to review", NOTHING[scope] or "that turn changed no file.")
       end
     end, request)
   end)

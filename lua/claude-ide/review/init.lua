@@ -1,5 +1,22 @@
 -- The review of Claude's changes: the public functions.
 -- Invariant: a change is shown as kept or undone only after the journal has done it.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local counted = lazy("claude-ide.counted")
+local current = lazy("claude-ide.review.current")
+local hunks = lazy("claude-ide.review.hunks")
+local journal = lazy("claude-ide.journal")
+local journal_undo = lazy("claude-ide.journal.undo")
+local keys = lazy("claude-ide.review.keys")
+local log = lazy("claude-ide.log")
+local notice = lazy("claude-ide.ui.notice")
+local paths = lazy("claude-ide.path")
+local signs = lazy("claude-ide.review.signs")
+local stamp = lazy("claude-ide.buffer.stamp")
+local undo_turn = lazy("claude-ide.review.undo_turn")
+local view = lazy("claude-ide.review.view")
+local write = lazy("claude-ide.journal.write")
+
 ---@class claude-ide.review
 local M = {}
 
@@ -21,14 +38,14 @@ local function state_of(buf)
 end
 
 local function follow(buf)
-  if not vim.bo[buf].modified or require("claude-ide.buffer.stamp").is_conflict(buf) then
+  if not vim.bo[buf].modified or stamp.is_conflict(buf) then
     return
   end
   local state, text = state_of(buf)
   if written[buf][state] == text then
-    local ok, err = require("claude-ide.journal.write").save(buf)
+    local ok, err = write.save(buf)
     if not ok then
-      require("claude-ide.log").warn("what `u` brought back was not written: %s", err)
+      log.warn("what `u` brought back was not written: %s", err)
     end
   end
 end
@@ -58,7 +75,7 @@ end
 ---@param path string
 ---@return integer? buf unmodified, with the file's text
 local function in_step(path)
-  local buf = require("claude-ide.buffer").loaded(path)
+  local buf = buffer.loaded(path)
   local same = buf and not vim.bo[buf].modified and vim.uv.fs_stat(path)
   return same and buf or nil
 end
@@ -88,20 +105,12 @@ local function around(path, undo)
   return ok, err, left
 end
 
-local function journal()
-  return require("claude-ide.journal")
-end
-
-local function current()
-  return require("claude-ide.review.current")
-end
-
 ---The given file, else the review's, else the current window's.
 local function meant(path)
   if path then
-    return require("claude-ide.path").normalize(path)
+    return paths.normalize(path)
   end
-  local here = current().here()
+  local here = current.here()
   return here and here.entries[here.shown].path or vim.api.nvim_buf_get_name(0)
 end
 
@@ -110,16 +119,16 @@ end
 ---@return claude-ide.journal.Change?
 ---@return claude-ide.journal.Scope scope
 local function changes_of(path)
-  local entry, here = current().find(path), current().here()
+  local entry, here = current.find(path), current.here()
   if entry and here then
     return entry.change, here.scope
   end
-  return journal().change(path), "unreviewed"
+  return journal.change(path), "unreviewed"
 end
 
 local function stays(left)
   return ("%s, which you have changed too, %s as %s."):format(
-    require("claude-ide.counted")(left, "place"),
+    counted(left, "place"),
     left == 1 and "stays" or "stay",
     left == 1 and "it is" or "they are"
   )
@@ -132,18 +141,18 @@ end
 ---@return boolean? ok
 ---@return string? err
 local function decide(action, path, hunk, scope)
-  local entry = current().find(path)
+  local entry = current.find(path)
   -- A moved file is moved back, or reviewed, at both ends: the source is restored before the target is changed.
   local from, to =
     entry and entry.change and entry.change.moved_from, entry and entry.change and entry.change.moved_to
   local other = from or to
   local ok, err, left = true, nil, nil ---@type boolean?, string?, integer?
   if from then
-    ok, err, left = require("claude-ide.journal.undo")[action](from, nil, scope)
+    ok, err, left = journal_undo[action](from, nil, scope)
   end
   if ok then
     local function act()
-      return require("claude-ide.journal.undo")[action](path, hunk, scope)
+      return journal_undo[action](path, hunk, scope)
     end
     if action == "undo" then
       ok, err, left = around(path, act)
@@ -152,21 +161,21 @@ local function decide(action, path, hunk, scope)
     end
   end
   if ok and to then
-    ok, err, left = require("claude-ide.journal.undo")[action](to, nil, scope)
+    ok, err, left = journal_undo[action](to, nil, scope)
   end
   if not ok then
     return nil, err
   elseif err or left and left > 0 then
     local said = err and err .. "." or stays(left)
-    require("claude-ide.ui.notice").warn(("%s: %s"):format(require("claude-ide.path").short(path), said))
+    notice.warn(("%s: %s"):format(paths.short(path), said))
   end
-  current().refresh()
-  for _, done in ipairs({ entry or false, other and current().find(other) or false }) do
+  current.refresh()
+  for _, done in ipairs({ entry or false, other and current.find(other) or false }) do
     if done and not done.waits then
       done.outcome = action == "keep" and "kept" or "undone"
     end
   end
-  current().refresh()
+  current.refresh()
   return true
 end
 
@@ -179,10 +188,10 @@ end
 local function decide_hunk(action, path, lnum)
   local wanted = meant(path)
   local change, scope = changes_of(wanted)
-  local review = current().get()
-  local side = review and not lnum and require("claude-ide.review.view").side(review.view) or "file"
+  local review = current.get()
+  local side = review and not lnum and view.side(review.view) or "file"
   local at = lnum or vim.api.nvim_win_get_cursor(0)[1]
-  local hunk = change and require("claude-ide.review.hunks").at(change, at, side)
+  local hunk = change and hunks.at(change, at, side)
   if not hunk then
     return nil,
       "Claude changed nothing here" .. (scope == "unreviewed" and " that waits for a review." or ".")
@@ -207,34 +216,34 @@ end
 ---@param scope? claude-ide.review.Scope default: "unreviewed"; a number: the turn with that id
 ---@return boolean ok
 function M.open(scope)
-  require("claude-ide.review.keys").serve(M)
-  return current().open(scope)
+  keys.serve(M)
+  return current.open(scope)
 end
 
 ---Opens the review at a file with unreviewed changes.
 ---@param path string
 function M.open_at(path)
   M.open()
-  local _, index = current().find(path)
+  local _, index = current.find(path)
   if index then
-    current().show(index)
+    current.show(index)
   end
 end
 
 ---Closes the review and restores the user's windows.
 function M.close()
-  current().close()
+  current.close()
 end
 
 ---Shows the diff of one listed file.
 ---@param index integer
 function M.show(index)
-  current().show(index)
+  current.show(index)
 end
 
 ---Switches this review, and later diffs, to the next layout.
 function M.next_layout()
-  current().next_layout()
+  current.next_layout()
 end
 
 ---Marks the change under the cursor as reviewed.
@@ -273,23 +282,22 @@ end
 
 ---Shows the next unreviewed file.
 function M.next_file()
-  current().go(1)
+  current.go(1)
 end
 
 ---Shows the previous unreviewed file.
 function M.previous_file()
-  current().go(-1)
+  current.go(-1)
 end
 
 ---@param step 1|-1
 ---@return boolean? ok
 ---@return string? err
 local function jump_here(step)
-  local hunks, view = require("claude-ide.review.hunks"), require("claude-ide.review.view")
-  local here = current().here()
+  local here = current.here()
   local change = here and here.entries[here.shown].change
   if not here then
-    change = journal().change(vim.api.nvim_buf_get_name(0))
+    change = journal.change(vim.api.nvim_buf_get_name(0))
   end
   return hunks.jump(change or nil, step, here and view.side(here.view) or "file", vim.o.wrapscan)
 end
@@ -311,9 +319,9 @@ end
 ---Goes to the next or previous unreviewed change, in any file; notifies the user if there is none.
 ---@param step 1|-1
 function M.jump(step)
-  local ok, err = require("claude-ide.review.signs").jump(step)
+  local ok, err = signs.jump(step)
   if not ok and err then
-    require("claude-ide.ui.notice").info(err)
+    notice.info(err)
   end
 end
 
@@ -321,14 +329,14 @@ end
 ---@param scope? claude-ide.review.Scope
 ---@return claude-ide.journal.Change[]
 function M.changes(scope)
-  return require("claude-ide.journal").changes(scope)
+  return journal.changes(scope)
 end
 
 ---Undoes a turn's file changes, after a preview and a confirmation.
 ---@param id? integer default: the last turn with changes left to undo
 ---@return boolean ok
 function M.undo_turn(id)
-  return require("claude-ide.review.undo_turn").ask(id, M.open)
+  return undo_turn.ask(id, M.open)
 end
 
 return M

@@ -1,9 +1,17 @@
 -- The keys of a review. The file's own buffer has them only while the review shows it.
+local lazy = require("claude-ide.lazy")
+local change_keys = lazy("claude-ide.diffview.change_keys")
+local comparison = lazy("claude-ide.review.comparison")
+local key_list = lazy("claude-ide.ui.key_list")
+local list = lazy("claude-ide.diffview.list")
+local notice = lazy("claude-ide.ui.notice")
+local sides = lazy("claude-ide.review.sides")
+
 local M = {}
 
 local function say(result, err)
   if not result and err then
-    require("claude-ide.ui.notice").info(err)
+    notice.info(err)
   end
 end
 
@@ -20,7 +28,7 @@ end
 ---@param view? claude-ide.review.View
 local function reveal(view)
   if view then
-    require("claude-ide.review.comparison").reveal(view)
+    comparison.reveal(view)
   end
 end
 
@@ -68,7 +76,7 @@ local RUN = {
   previous_file = calls("previous_file"),
   close = calls("close"),
   removed = function(view)
-    require("claude-ide.diffview.change_keys").show_removed(view)
+    change_keys.show_removed(view)
   end,
   layout = calls("next_layout"),
   help = function()
@@ -90,7 +98,7 @@ local OBTAIN = {
   desc = "restore the text before this change",
   run = function(view)
     if view and view.hunks then
-      require("claude-ide.diffview.change_keys").obtain(view)
+      change_keys.obtain(view)
     end
   end,
 }
@@ -113,7 +121,6 @@ local TAKE_BACK = {
 ---The layouts apply to diffs as well, so their keys are shared.
 ---@return claude-ide.ui.key_list.Option[]
 local function options()
-  local key_list = require("claude-ide.ui.key_list")
   local found = key_list.options("review")
   for _, name in ipairs({ "removed", "layout", "help" }) do
     found[#found + 1] = key_list.option("diff", name)
@@ -130,7 +137,6 @@ local function mapped()
 end
 
 function help()
-  local key_list = require("claude-ide.ui.key_list")
   key_list.open(options(), {
     { "]c [c", "next change, previous change" },
     { "<CR>", "in the list: go to the file; keys for a change act on the whole file there" },
@@ -215,7 +221,7 @@ function M.map_sides(view)
     for lhs, action in pairs(JUMPS) do
       undo[#undo + 1] = map(buf, lhs, action, view)
     end
-    if side == "proposal" and not require("claude-ide.review.sides").is_ours(buf) then
+    if side == "proposal" and not sides.is_ours(buf) then
       undo[#undo + 1] = map(buf, "u", TAKE_BACK, view)
     end
     if not vim.wo[view.wins.proposal].diff then
@@ -234,7 +240,7 @@ end
 ---@return claude-ide.review.Action
 local function on_file(name)
   return {
-    desc = require("claude-ide.ui.key_list").option("review", name).desc,
+    desc = key_list.option("review", name).desc,
     run = function()
       local ok, err = served[name]()
       say(ok, err)
@@ -254,7 +260,7 @@ function M.map_list(view)
     end
   end
   local group = vim.api.nvim_create_augroup("claude-ide.diffview.list", { clear = true })
-  require("claude-ide.diffview.list").follow(view, group, function(index)
+  list.follow(view, group, function(index)
     served.show(index)
   end)
 end

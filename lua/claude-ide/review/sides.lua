@@ -1,4 +1,15 @@
 -- The buffers and texts of the two sides: the file itself, and its text without Claude's changes.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local buffer_bytes = lazy("claude-ide.buffer.bytes")
+local buffer_marks = lazy("claude-ide.ui.buffer_marks")
+local disk = lazy("claude-ide.buffer.disk")
+local format = lazy("claude-ide.buffer.format")
+local hidden = lazy("claude-ide.buffer.hidden")
+local ide_hunk = lazy("claude-ide.hunk")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local quietly = lazy("claude-ide.ui.quietly")
+
 ---@class claude-ide.review.sides
 local M = {}
 
@@ -11,8 +22,7 @@ local unnamed = {}
 ---@param path string
 ---@return integer buf
 function M.make(words, path)
-  local buf =
-    require("claude-ide.ui.own_buffer").create_side({ kind = "review", bo = { modifiable = false } })
+  local buf = own_buffer.create_side({ kind = "review", bo = { modifiable = false } })
   unnamed[buf] = { path = path, words = words }
   return buf
 end
@@ -21,7 +31,7 @@ end
 function M.name()
   for buf, as in pairs(unnamed) do
     if vim.api.nvim_buf_is_valid(buf) then
-      require("claude-ide.ui.buffer_marks").name(buf, as.path, as.words)
+      buffer_marks.name(buf, as.path, as.words)
     end
   end
   unnamed = {}
@@ -31,7 +41,7 @@ end
 ---@param bytes? string
 ---@return string[]
 local function readable(bytes)
-  local lines = require("claude-ide.buffer.bytes").split(bytes or "", "\n")
+  local lines = buffer_bytes.split(bytes or "", "\n")
   if lines[#lines] == "" then
     lines[#lines] = nil
   end
@@ -62,17 +72,16 @@ end
 ---@return integer buf
 ---@return boolean ours
 function M.file(entry)
-  local silently = require("claude-ide.ui.quietly").run
+  local silently = quietly.run
   if entry.change and entry.change.behind then
     return silently(function()
       return on_disk(entry.change)
     end), true
   end
-  local buffer = require("claude-ide.buffer")
   local buf = buffer.find(entry.path)
   local exists = vim.uv.fs_stat(entry.path) ~= nil
   if exists or (buf and vim.api.nvim_buf_is_loaded(buf)) then
-    buf = require("claude-ide.buffer.hidden").load(entry.path) or buf
+    buf = hidden.load(entry.path) or buf
   end
   -- The buffer of a deleted file still has its text, which only counts if the user has modified it.
   if buf and vim.api.nvim_buf_is_loaded(buf) and (exists or vim.bo[buf].modified) then
@@ -86,7 +95,7 @@ end
 ---@param buf integer
 ---@return boolean
 function M.is_ours(buf)
-  local kind = require("claude-ide.ui.buffer_marks").kind(buf)
+  local kind = buffer_marks.kind(buf)
   return kind == "review" or kind == "changes"
 end
 
@@ -100,8 +109,7 @@ function M.lines_before(entry, file)
   end
   local change = entry.change
   local bytes = change.moved_from and change.current or change.without
-  local lines = not M.is_ours(file)
-    and require("claude-ide.buffer.format").decode(bytes, require("claude-ide.buffer.disk").decoding(file))
+  local lines = not M.is_ours(file) and format.decode(bytes, disk.decoding(file))
   if not lines then
     lines = readable(bytes)
   end
@@ -119,10 +127,10 @@ end
 ---@param lines string[]
 function M.fill(buf, lines)
   local old = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
-  local hunk = require("claude-ide.hunk").between_ends(old, lines)
+  local hunk = ide_hunk.between_ends(old, lines)
   local first, last, last_old = hunk.old, hunk.new + hunk.new_count - 1, hunk.old + hunk.old_count - 1
   local whole = first == 1 and last == #lines
-  require("claude-ide.ui.own_buffer").change(buf, function()
+  own_buffer.change(buf, function()
     local new = whole and lines or vim.list_slice(lines, first, last)
     vim.api.nvim_buf_set_lines(buf, first - 1, last_old, true, new)
   end)

@@ -1,4 +1,16 @@
 -- Signs beside Claude's unreviewed lines in any buffer, and jumps between them.
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local config = lazy("claude-ide.config")
+local covered = lazy("claude-ide.review.covered")
+local file = lazy("claude-ide.file")
+local file_window = lazy("claude-ide.ui.file_window")
+local hidden = lazy("claude-ide.buffer.hidden")
+local highlights = lazy("claude-ide.ui.highlights")
+local hunks = lazy("claude-ide.review.hunks")
+local journal = lazy("claude-ide.journal")
+local path = lazy("claude-ide.path")
+
 local M = {}
 
 local GROUP = "claude-ide.review.signs"
@@ -38,7 +50,7 @@ end
 ---@param buf integer
 ---@param change claude-ide.journal.Change
 local function mark(buf, change)
-  local hunks, last_row = require("claude-ide.review.hunks"), vim.api.nvim_buf_line_count(buf) - 1
+  local last_row = vim.api.nvim_buf_line_count(buf) - 1
   local signs = 0
   for _, hunk in ipairs(hunks.left(change)) do
     local first, last, count = hunks.range(hunk, "file")
@@ -58,10 +70,9 @@ local function mark(buf, change)
 end
 
 local function put_all()
-  if not require("claude-ide.config").get().review.signs then
+  if not config.get().review.signs then
     return
   end
-  local journal = require("claude-ide.journal")
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local is_file = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
     local name = is_file and vim.api.nvim_buf_get_name(buf) or ""
@@ -84,7 +95,7 @@ function M.refresh()
   put_all()
   for buf in pairs(before) do
     if not marked[buf] and vim.api.nvim_buf_is_valid(buf) then
-      require("claude-ide.review.covered").clear(buf)
+      covered.clear(buf)
     end
   end
 end
@@ -92,21 +103,21 @@ end
 ---Starts to show signs.
 M.attach = require("claude-ide.once")(function()
   local function define()
-    require("claude-ide.ui.highlights").link(LINKS)
-    require("claude-ide.review.covered").define()
+    highlights.link(LINKS)
+    covered.define()
   end
   define()
-  require("claude-ide.review.covered").attach(namespace, function(buf)
+  covered.attach(namespace, function(buf)
     return marked[buf] == true
   end)
-  require("claude-ide.bus").on("journal_changed", M.refresh)
+  bus.on("journal_changed", M.refresh)
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
   vim.api.nvim_create_autocmd("ColorScheme", { group = group, callback = define, desc = "Claude: signs" })
   vim.api.nvim_create_autocmd({ "BufReadPost", "FileChangedShellPost" }, {
     group = group,
     desc = "Claude: signs of unreviewed changes",
     callback = function(event)
-      if require("claude-ide.journal").change(vim.api.nvim_buf_get_name(event.buf)) then
+      if journal.change(vim.api.nvim_buf_get_name(event.buf)) then
         vim.schedule(M.refresh)
       end
     end,
@@ -118,7 +129,6 @@ end)
 ---@return boolean? ok
 ---@return string? err
 function M.jump(step)
-  local hunks, journal = require("claude-ide.review.hunks"), require("claude-ide.journal")
   local changes = journal.changes("unreviewed")
   local here = journal.change(vim.api.nvim_buf_get_name(0))
   if here then
@@ -134,18 +144,18 @@ function M.jump(step)
   if not there or (here and there.path == here.path) then
     return nil, here and "No more changes by Claude." or "No changes by Claude to review."
   elseif there.kind == "deleted" then
-    return nil, require("claude-ide.path").short(there.path) .. " was deleted. `:Claude review` shows it."
+    return nil, path.short(there.path) .. " was deleted. `:Claude review` shows it."
   end
-  local buf = require("claude-ide.buffer.hidden").load(there.path)
+  local buf = hidden.load(there.path)
   if not buf then
-    local stat, why_not = require("claude-ide.file").stat_regular(there.path)
+    local stat, why_not = file.stat_regular(there.path)
     if not stat then
-      return nil, ("%s cannot be shown: %s."):format(require("claude-ide.path").short(there.path), why_not)
+      return nil, ("%s cannot be shown: %s."):format(path.short(there.path), why_not)
     end
     buf = vim.fn.bufadd(there.path)
   end
   vim.cmd("normal! m'")
-  local win = require("claude-ide.ui.file_window").show(buf)
+  local win = file_window.show(buf)
   if not win then
     return nil, "There is no window to show it in."
   end

@@ -1,5 +1,19 @@
 -- `:Claude undo`: preview, confirmation, and report.
 local counted = require("claude-ide.counted")
+local lazy = require("claude-ide.lazy")
+local border = lazy("claude-ide.ui.border")
+local choose = lazy("claude-ide.ui.choose")
+local guard = lazy("claude-ide.ui.guard")
+local highlights = lazy("claude-ide.ui.highlights")
+local journal = lazy("claude-ide.journal")
+local log = lazy("claude-ide.log")
+local notice = lazy("claude-ide.ui.notice")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local paths = lazy("claude-ide.path")
+local store = lazy("claude-ide.journal.store")
+local undo = lazy("claude-ide.journal.undo")
+local untracked = lazy("claude-ide.journal.untracked")
+local window = lazy("claude-ide.window")
 
 local M = {}
 
@@ -7,10 +21,10 @@ local M = {}
 ---@param start string such as "Nothing to undo"
 ---@param otherwise string the reason if no file was left out
 function M.say_nothing(start, otherwise)
-  local turns = require("claude-ide.journal").turns()
+  local turns = journal.turns()
   local last = turns[#turns]
   local count = last and last.left_out or 0
-  require("claude-ide.ui.notice").info(count > 0 and {
+  notice.info(count > 0 and {
     ("%s: Claude's last turn changed %s of which no copy was made (too large, or kept from it)."):format(
       start,
       counted(count, "file")
@@ -50,7 +64,7 @@ end
 ---@param id integer
 ---@return string the object of "Undo …"
 local function name_of(id)
-  local turns = require("claude-ide.journal").turns()
+  local turns = journal.turns()
   local last = turns[#turns]
   if not last or last.id == id then
     return "Claude's last turn"
@@ -80,12 +94,11 @@ local function show(preview, title, others, rest)
   unshown = unshown > 0 and unshown + 1 or 0 -- for the line with their number
   preview = vim.list_slice(preview, 1, #preview - unshown)
   for _, item in ipairs(preview) do
-    widest =
-      math.max(widest, vim.fn.strdisplaywidth(vim.fn.strtrans(require("claude-ide.path").short(item.path))))
+    widest = math.max(widest, vim.fn.strdisplaywidth(vim.fn.strtrans(paths.short(item.path))))
   end
   for i, item in ipairs(preview) do
     local icon, group, what = describe(item)
-    local name = vim.fn.strtrans(require("claude-ide.path").short(item.path))
+    local name = vim.fn.strtrans(paths.short(item.path))
     local pad = (" "):rep(widest - vim.fn.strdisplaywidth(name))
     lines[i] = (" %s %s%s   %s "):format(icon, name, pad, what)
     marks[i] = { group = group, icon = 1 + #icon, what = 2 + #icon + #name + #pad }
@@ -108,7 +121,7 @@ local function show(preview, title, others, rest)
     )
     marks[#lines] = { group = "ClaudeDiffWarning", icon = 2, what = 2 }
   end
-  local buf = require("claude-ide.ui.own_buffer").create({ lines = lines, bo = { bufhidden = "wipe" } })
+  local buf = own_buffer.create({ lines = lines, bo = { bufhidden = "wipe" } })
   title = (" Undo %s "):format(title)
   local width = vim.fn.strdisplaywidth(title)
   for i, line in ipairs(lines) do
@@ -128,7 +141,7 @@ local function show(preview, title, others, rest)
     width = width,
     height = #lines,
     style = "minimal",
-    border = require("claude-ide.ui.border")(),
+    border = border(),
     title = title,
     title_pos = "center",
     focusable = false,
@@ -137,7 +150,7 @@ local function show(preview, title, others, rest)
   vim.wo[win].wrap = false
   vim.cmd("redraw")
   return function()
-    require("claude-ide.window").close(win)
+    window.close(win)
   end
 end
 
@@ -162,7 +175,7 @@ end
 ---@param path string
 ---@return string
 local function name_of_file(path)
-  return vim.fn.strtrans(require("claude-ide.path").short(path))
+  return vim.fn.strtrans(paths.short(path))
 end
 
 ---What an undo of a turn leaves as it is.
@@ -207,7 +220,7 @@ local function report(results, others, stopped)
   ---@param reason string
   local function stays(name, reason)
     names[#names + 1], reasons[#reasons + 1] = name, ("%s: %s"):format(name, (reason:gsub("%.$", "")))
-    require("claude-ide.log").warn("undo: %s", reasons[#reasons])
+    log.warn("undo: %s", reasons[#reasons])
   end
   for _, result in ipairs(results) do
     files[result.path] = files[result.path] or result.ok or nil
@@ -227,7 +240,6 @@ local function report(results, others, stopped)
   if stopped then
     said = said .. ", then stopped: the others stay"
   end
-  local notice = require("claude-ide.ui.notice")
   if #names == 0 then
     return notice[stopped and "warn" or "info"](said .. ".")
   end
@@ -252,7 +264,7 @@ local READY = "An undo asks what to undo"
 ---@param others string[] paths of files that commands changed and the undo leaves
 local function take_back(id, others)
   local timer, finished = assert(vim.uv.new_timer()), false
-  local going = require("claude-ide.journal.undo").turn(id, function(results, stopped)
+  local going = undo.turn(id, function(results, stopped)
     finished, undoing = true, nil
     timer:close()
     vim.on_key(nil, namespace)
@@ -272,9 +284,7 @@ local function take_back(id, others)
     SAY_EVERY_MS,
     vim.schedule_wrap(function()
       if not finished and vim.api.nvim_get_mode().mode == "n" then
-        require("claude-ide.ui.notice").as_neovim(
-          ("Undoing %d of %d files. <C-c> stops."):format(going.tried, going.total)
-        )
+        notice.as_neovim(("Undoing %d of %d files. <C-c> stops."):format(going.tried, going.total))
       end
     end)
   )
@@ -283,10 +293,8 @@ end
 ---@param id? integer default: the last turn with changes left to undo
 ---@param review_it fun(id: integer) opens the review of the turn
 local function ask_now(id, review_it)
-  local undo = require("claude-ide.journal.undo")
   id = id or undo.undoable_turn()
-  local preview, rest =
-    id and undo.preview(id) or {}, id and require("claude-ide.journal.untracked").count(id) or 0
+  local preview, rest = id and undo.preview(id) or {}, id and untracked.count(id) or 0
   local undoable = vim.tbl_filter(function(item)
     return item.action ~= "leave"
   end, preview)
@@ -294,9 +302,9 @@ local function ask_now(id, review_it)
     M.say_nothing("Nothing to undo", "no change of Claude's is left.")
     return
   end
-  require("claude-ide.ui.highlights").define_shared()
+  highlights.define_shared()
   local name = name_of(id)
-  local choose, others = require("claude-ide.ui.choose"), require("claude-ide.journal.store").left_out(id)
+  local others = store.left_out(id)
   -- A picker of the user's may cover the preview: the question tells the same in short.
   local close = choose.is_plain() and show(preview, name, #others, rest) or function() end
   local choices = { "Cancel", "Review it first" }
@@ -327,15 +335,13 @@ local is_waiting = false
 ---@param review_it fun(id: integer) opens the review of the turn
 ---@return boolean ok
 function M.ask(id, review_it)
-  local notice = require("claude-ide.ui.notice")
   if undoing or is_waiting then
     notice.info(undoing and "An undo is still running: <C-c> stops it." or LOOKING)
     return true
   end
   is_waiting = true
-  local guard = require("claude-ide.ui.guard")
   local request = guard.request()
-  require("claude-ide.journal").when_known(function()
+  journal.when_known(function()
     -- Keys typed before are not an answer.
     guard.when_requested("undo", READY, function()
       is_waiting = false

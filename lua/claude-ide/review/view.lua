@@ -1,14 +1,27 @@
 -- The review's tab page: the list, the text before, and the file itself, which can be edited.
 -- Invariant: the user's buffer is left unchanged. Its window options are restored before Neovim stores them with it.
-local M = {}
-
 local sides = require("claude-ide.review.sides")
 local comparison = require("claude-ide.review.comparison")
-
----@alias claude-ide.review.Side "list"|"before"|"file"
-
 local windows = require("claude-ide.diffview.windows")
 local silently = require("claude-ide.ui.quietly").run
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local buffer_hidden = lazy("claude-ide.buffer.hidden")
+local keys = lazy("claude-ide.review.keys")
+local layout = lazy("claude-ide.diffview.layout")
+local list = lazy("claude-ide.diffview.list")
+local option = lazy("claude-ide.option")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local pair = lazy("claude-ide.diffview.pair")
+local review_winbar = lazy("claude-ide.review.winbar")
+local swap = lazy("claude-ide.buffer.swap")
+local ui_winbar = lazy("claude-ide.ui.winbar")
+local window_options = lazy("claude-ide.ui.window_options")
+local zen_mode = lazy("claude-ide.ui.zen_mode")
+
+local M = {}
+
+---@alias claude-ide.review.Side "list"|"before"|"file"
 
 ---@class claude-ide.review.View: claude-ide.diffview.View `proposal` is the file, `now` the text before
 ---@field entry claude-ide.review.Entry shown
@@ -42,9 +55,9 @@ function M.release(view)
       end
     end
     if view.options and vim.api.nvim_win_is_valid(view.wins.proposal) then
-      require("claude-ide.ui.window_options").put_back(view.wins.proposal, view.options)
+      window_options.put_back(view.wins.proposal, view.options)
     end
-    require("claude-ide.ui.winbar").release(view.wins.proposal)
+    ui_winbar.release(view.wins.proposal)
     view.options = nil
   end)
 end
@@ -52,10 +65,10 @@ end
 ---Handles a change by the user: a buffer loaded only for the review is handed over to them.
 ---@param view claude-ide.review.View
 function M.touched(view)
-  local buf, hidden = view.bufs.proposal, require("claude-ide.buffer.hidden")
-  if hidden.owns(buf) and vim.bo[buf].modified then
-    hidden.adopt(buf)
-    require("claude-ide.buffer.swap").enable(buf)
+  local buf = view.bufs.proposal
+  if buffer_hidden.owns(buf) and vim.bo[buf].modified then
+    buffer_hidden.adopt(buf)
+    swap.enable(buf)
   end
 end
 
@@ -74,14 +87,14 @@ end
 ---@param entries claude-ide.review.Entry[]
 ---@param index integer
 local function list_files(view, entries, index)
-  require("claude-ide.diffview.list").render(view.list --[[@as integer]], entries, index)
+  list.render(view.list --[[@as integer]], entries, index)
   windows.point_at(view, index)
 end
 
 ---Shows a buffer in a window. The previous buffer keeps its unsaved changes, even with 'nohidden'.
 local function put(win, buf)
   local hidden = vim.o.hidden or vim.bo[vim.api.nvim_win_get_buf(win)].modified
-  require("claude-ide.option").during("hidden", hidden, function()
+  option.during("hidden", hidden, function()
     vim.api.nvim_win_set_buf(win, buf)
   end)
 end
@@ -95,7 +108,6 @@ function M.show(view, entries, index)
     return
   end
   local entry = entries[index]
-  local window_options = require("claude-ide.ui.window_options")
   M.release(view)
   local old = { view.bufs.now, view.bufs.proposal }
   local file, ours = sides.file(entry)
@@ -104,7 +116,7 @@ function M.show(view, entries, index)
     view.bufs = { now = sides.make("before Claude", entry.path), proposal = file }
     put(view.wins.proposal, file)
   end)
-  require("claude-ide.buffer.hidden").show_to_edit(file, view.wins.proposal)
+  buffer_hidden.show_to_edit(file, view.wins.proposal)
   silently(function()
     view.lines = sides.lines_before(entry, file)
     sides.fill(view.bufs.now, view.lines)
@@ -119,18 +131,18 @@ function M.show(view, entries, index)
       windows.put(view.wins.now, view.bufs.now)
     end
     comparison.start(view)
-    require("claude-ide.diffview.pair").go_to_first_change(view)
+    pair.go_to_first_change(view)
     windows.set_winbars(view)
   end)
-  require("claude-ide.ui.own_buffer").highlight(view.bufs.now, not ours and file or nil)
+  own_buffer.highlight(view.bufs.now, not ours and file or nil)
   if ours then
-    require("claude-ide.ui.own_buffer").highlight(file)
+    own_buffer.highlight(file)
   end
   M.loaded(view, file)
-  view.unmap = require("claude-ide.review.keys").map_sides(view)
+  view.unmap = keys.map_sides(view)
   for _, buf in ipairs(old) do
     if buf ~= view.list and vim.api.nvim_buf_is_valid(buf) and sides.is_ours(buf) then
-      require("claude-ide.ui.own_buffer").delete(buf)
+      own_buffer.delete(buf)
     end
   end
   silently(function()
@@ -145,7 +157,7 @@ function M.next_layout(view)
   if windows.all_windows_open(view) then
     windows.switch_to_next(view)
     view.unmap()
-    view.unmap = require("claude-ide.review.keys").map_sides(view)
+    view.unmap = keys.map_sides(view)
   end
 end
 
@@ -173,7 +185,7 @@ local function whereabouts(view, entry)
     return "lost"
   elseif vim.api.nvim_win_get_buf(view.wins.proposal) ~= buf then
     return view.unloaded and "lost" or "elsewhere" -- it may have been loaded again
-  elseif not sides.is_ours(buf) and require("claude-ide.buffer").find(entry.path) ~= buf then
+  elseif not sides.is_ours(buf) and buffer.find(entry.path) ~= buf then
     return "lost"
   end
   return "here"
@@ -198,7 +210,7 @@ function M.update(view, entries, index)
   local on_disk = entry.change and entry.change.behind and sides.lines_on_disk(entry.change) or nil
   if sides.is_ours(view.bufs.proposal) ~= (on_disk ~= nil or vim.uv.fs_stat(entry.path) == nil) then
     -- The file was created or deleted.
-    local buf = require("claude-ide.buffer").find(entry.path)
+    local buf = buffer.find(entry.path)
     if buf ~= view.bufs.proposal or not vim.bo[buf].modified then
       return M.show(view, entries, index)
     end
@@ -224,17 +236,17 @@ end
 ---@param hidden? integer hidden characters and runs of blanks in the changed lines
 ---@return string
 local function winbar_of(side, entry, width, hidden)
-  local winbar = require("claude-ide.review.winbar")
   if side == "list" then
-    return winbar.of_list(width)
+    return review_winbar.of_list(width)
   end
-  return side == "now" and winbar.of_before(entry, width) or winbar.of_file(entry, width, hidden)
+  return side == "now" and review_winbar.of_before(entry, width)
+    or review_winbar.of_file(entry, width, hidden)
 end
 
 ---@param entries claude-ide.review.Entry[]
 ---@return claude-ide.review.View
 function M.open(entries)
-  local list, path = require("claude-ide.diffview.list"), entries[1].path
+  local path = entries[1].path
   local blank = sides.make("before Claude", path)
   local view ---@type claude-ide.review.View
   ---@diagnostic disable-next-line: missing-fields -- the rest comes with the windows
@@ -249,7 +261,7 @@ function M.open(entries)
     list_width = function()
       return list.width(entries)
     end,
-    layout = require("claude-ide.diffview.layout").preferred(),
+    layout = layout.preferred(),
     place = "tab",
     without_keys = true, -- keys.lua restores the keys of the user's buffer
     winbar = function(side, width)
@@ -262,7 +274,7 @@ function M.open(entries)
       comparison.stop(view)
     end,
   }
-  require("claude-ide.ui.zen_mode").keep("review", {
+  zen_mode.keep("review", {
     is_there = function()
       return view.tab ~= nil and windows.is_current(view)
     end,
@@ -274,7 +286,7 @@ function M.open(entries)
   silently(function()
     list.render(view.list, entries, 1)
   end)
-  require("claude-ide.review.keys").map_list(view)
+  keys.map_list(view)
   M.show(view, entries, 1)
   vim.api.nvim_set_current_win(view.wins.proposal)
   return view
@@ -288,7 +300,7 @@ function M.close(view)
     delete = function()
       for _, buf in ipairs({ view.list, view.bufs.now, view.bufs.proposal }) do
         if vim.api.nvim_buf_is_valid(buf) and sides.is_ours(buf) then
-          require("claude-ide.ui.own_buffer").delete(buf)
+          own_buffer.delete(buf)
         end
       end
     end,

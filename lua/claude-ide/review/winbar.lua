@@ -1,7 +1,9 @@
 -- Winbars of a review: the file and the keys. Parts are dropped if there is no room.
-local M = {}
-
 local fit = require("claude-ide.ui.winbar_text")
+local lazy = require("claude-ide.lazy")
+local ide_config = lazy("claude-ide.config")
+
+local M = {}
 
 ---The order in which parts are dropped.
 local RANKS = {
@@ -22,7 +24,7 @@ local RANKS = {
 ---@param width integer of the window
 ---@return string
 function M.of_list(width)
-  local keys = require("claude-ide.config").get().review.keymaps
+  local keys = ide_config.get().review.keymaps
   local hints = {
     fit.hint(RANKS.keep, keys.keep_hunk, "keep"),
     fit.hint(RANKS.undo, keys.undo_hunk, "undo"),
@@ -100,7 +102,7 @@ end
 ---@param hidden? integer hidden characters and runs of blanks in the changed lines
 ---@return string
 function M.of_file(entry, width, hidden)
-  local config = require("claude-ide.config").get()
+  local config = ide_config.get()
   local keys, of_diffs = config.review.keymaps, config.diff.keymaps
   local pieces = { fit.file(RANKS.file, entry.path), state(entry) }
   if entry.waits then

@@ -1,6 +1,15 @@
 -- Sends the user's file and selection to Claude.
 -- Owns the switch and the messages; tracker.lua decides when, region.lua what, privacy.lua which buffers.
 -- Inactive while the server is stopped, nearly so without clients.
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local config = lazy("claude-ide.config")
+local listening = lazy("claude-ide.listening")
+local paths = lazy("claude-ide.path")
+local region = lazy("claude-ide.selection.region")
+local server = lazy("claude-ide.server")
+local tracker = lazy("claude-ide.selection.tracker")
+
 local M = {}
 
 ---@class claude-ide.selection.Message `selection_changed` of the IDE protocol
@@ -23,37 +32,34 @@ local active ---@type string? active file as sent to the server
 local function tell_active(path)
   if path ~= active then
     active = path
-    require("claude-ide.server").notify("active_editor", { filePath = path or vim.NIL })
+    server.notify("active_editor", { filePath = path or vim.NIL })
   end
 end
 
 ---@param subject? claude-ide.selection.Subject
 local function tell(subject)
-  local server = require("claude-ide.server")
   if not (subject and subject.buf) then
     latest = nil
     tell_active(nil)
     server.notify("selection_changed", nothing())
-    require("claude-ide.bus").emit("selection_changed", nil)
+    bus.emit("selection_changed", nil)
     return
   end
-  local max_bytes = require("claude-ide.config").get().selection.max_bytes
-  local text, range = require("claude-ide.selection.region").read(subject.buf, subject, max_bytes)
+  local max_bytes = config.get().selection.max_bytes
+  local text, range = region.read(subject.buf, subject, max_bytes)
   latest = {
     text = text,
     filePath = subject.name,
-    fileUrl = require("claude-ide.path").to_uri(subject.name),
+    fileUrl = paths.to_uri(subject.name),
     selection = range,
   }
   tell_active(subject.name)
   server.notify("selection_changed", latest)
-  require("claude-ide.bus").emit("selection_changed", latest)
+  bus.emit("selection_changed", latest)
 end
 
 ---Tracks while the server runs and the option is on; reports while clients are connected.
 local function refresh()
-  local tracker = require("claude-ide.selection.tracker")
-  local server = require("claude-ide.server")
   if not (server.is_running() and M.is_enabled()) then
     tracker.forget()
     tracker.stop()
@@ -67,8 +73,8 @@ end
 
 local function start()
   if M.is_enabled() then
-    local pause_ms = require("claude-ide.config").get().selection.debounce_ms
-    require("claude-ide.selection.tracker").start({ tell = tell, pause_ms = pause_ms })
+    local pause_ms = config.get().selection.debounce_ms
+    tracker.start({ tell = tell, pause_ms = pause_ms })
   end
   refresh()
 end
@@ -79,21 +85,20 @@ function M.attach()
     return
   end
   attached = true
-  local server = require("claude-ide.server")
-  require("claude-ide.bus").on("server_started", start)
-  require("claude-ide.bus").on("client_connected", refresh)
-  require("claude-ide.bus").on("client_disconnected", refresh)
-  require("claude-ide.bus").on("agent_ready", refresh)
-  require("claude-ide.bus").on("agent_disconnected", refresh)
-  require("claude-ide.listening").attach()
-  require("claude-ide.bus").on("client_listening", function(client)
+  bus.on("server_started", start)
+  bus.on("client_connected", refresh)
+  bus.on("client_disconnected", refresh)
+  bus.on("agent_ready", refresh)
+  bus.on("agent_disconnected", refresh)
+  listening.attach()
+  bus.on("client_listening", function(client)
     if latest then
       server.notify("selection_changed", latest, client.id)
     end
   end)
-  require("claude-ide.bus").on("server_stopped", function()
+  bus.on("server_stopped", function()
     latest, active = nil, nil
-    require("claude-ide.selection.tracker").stop()
+    tracker.stop()
   end)
   if server.is_running() then
     start()
@@ -102,8 +107,8 @@ end
 
 ---Applies changed options.
 function M.reconfigure()
-  if attached and require("claude-ide.server").is_running() then
-    require("claude-ide.selection.tracker").forget()
+  if attached and server.is_running() then
+    tracker.forget()
     start()
   end
 end
@@ -112,7 +117,7 @@ end
 ---@return boolean
 function M.is_enabled()
   if enabled == nil then
-    return require("claude-ide.config").get().selection.enabled
+    return config.get().selection.enabled
   end
   return enabled
 end
@@ -121,10 +126,10 @@ end
 function M.enable()
   local was_enabled = M.is_enabled()
   enabled = true
-  if attached and not was_enabled and require("claude-ide.server").is_running() then
+  if attached and not was_enabled and server.is_running() then
     start()
   end
-  require("claude-ide.bus").emit("abilities_changed")
+  bus.emit("abilities_changed")
 end
 
 ---Stops sending selections, and withdraws the last one.
@@ -133,7 +138,7 @@ function M.disable()
   if attached then
     refresh()
   end
-  require("claude-ide.bus").emit("abilities_changed")
+  bus.emit("abilities_changed")
 end
 
 ---@return boolean enabled new state

@@ -5,9 +5,12 @@
 -- user has gone to the Claude terminal, or typed `:`.
 -- Invariant: what a client placed by `openFile` is not the user's. Until the user moves the cursor there, a selection is reported as a
 -- cursor, and a file outside of the workspace not at all.
-local M = {}
-
 local privacy = require("claude-ide.privacy")
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local log = lazy("claude-ide.log")
+
+local M = {}
 
 local api, fn, uv = vim.api, vim.fn, vim.uv
 
@@ -239,7 +242,7 @@ local function publish()
   local ok, err = pcall(options.tell, subject.buf and subject or nil)
   if not ok then
     -- Only logged: the cursor moves too often for notices.
-    require("claude-ide.log").error("selection: %s", err)
+    log.error("selection: %s", err)
   end
 end
 
@@ -354,7 +357,7 @@ local function on_privacy_changed(buf)
 end
 
 local follow_privacy = require("claude-ide.once")(function()
-  require("claude-ide.bus").on("privacy_changed", on_privacy_changed)
+  bus.on("privacy_changed", on_privacy_changed)
 end)
 
 local function on_win_closed()

@@ -1,5 +1,19 @@
 -- Actions on a session: read, resume, fork, copy the id, export, rename, stop.
 
+local lazy = require("claude-ide.lazy")
+local background = lazy("claude-ide.sessions.background")
+local bus = lazy("claude-ide.bus")
+local catalogue = lazy("claude-ide.sessions.catalogue")
+local choose = lazy("claude-ide.ui.choose")
+local environment = lazy("claude-ide.terminal.environment")
+local export = lazy("claude-ide.sessions.export")
+local guard = lazy("claude-ide.ui.guard")
+local notice = lazy("claude-ide.ui.notice")
+local own = lazy("claude-ide.sessions.own")
+local phrases = lazy("claude-ide.sessions.phrases")
+local rename = lazy("claude-ide.sessions.rename")
+local terminals = lazy("claude-ide.terminal")
+
 local M = {}
 
 ---@alias claude-ide.sessions.ActionName "read"|"resume"|"fork"|"copy"|"export"|"rename"|"stop"
@@ -18,7 +32,7 @@ end
 
 ---@return boolean whether it runs in Neovim's own terminal
 local function is_in_terminal(item)
-  return require("claude-ide.terminal").of_session(item.summary.id) ~= nil
+  return terminals.of_session(item.summary.id) ~= nil
 end
 
 ---The folder where a session goes on: its own; if that is gone, the user says whether Neovim's is meant. Nothing tells that a folder was
@@ -30,13 +44,15 @@ function M.with_folder(summary, go_on)
   if not cwd or vim.fn.isdirectory(cwd) == 1 then
     return go_on(cwd)
   end
-  local words, here =
-    require("claude-ide.sessions.phrases"), require("claude-ide.terminal.environment").folder()
+  local here = environment.folder()
   local function shown(folder)
-    return words.fit_end(vim.fn.fnamemodify(folder, ":~"), 40)
+    return phrases.fit_end(vim.fn.fnamemodify(folder, ":~"), 40)
   end
-  require("claude-ide.ui.choose").select({ ("Go on in %s"):format(shown(here)), "Leave it" }, {
-    prompt = ("“%s” began in %s, which is gone"):format(words.fit(words.title(summary), 40), shown(cwd)),
+  choose.select({ ("Go on in %s"):format(shown(here)), "Leave it" }, {
+    prompt = ("“%s” began in %s, which is gone"):format(
+      phrases.fit(phrases.title(summary), 40),
+      shown(cwd)
+    ),
   }, function(_, index)
     if index == 1 then
       go_on(here)
@@ -49,11 +65,10 @@ end
 ---@param before? fun(go_on: fun()) ends the other process of the session
 local function start(item, args, doing, before)
   local summary = item.summary
-  local words = require("claude-ide.sessions.phrases")
   M.with_folder(summary, function(cwd)
-    require("claude-ide.terminal").open(args, {
+    terminals.open(args, {
       cwd = cwd,
-      purpose = ("%s “%s”"):format(doing, words.fit(words.title(summary), 40)),
+      purpose = ("%s “%s”"):format(doing, phrases.fit(phrases.title(summary), 40)),
       before = before,
     })
   end)
@@ -63,7 +78,7 @@ end
 local RUN = {}
 
 function RUN.read(item)
-  require("claude-ide.bus").emit("transcript_wanted", { file = item.summary.file })
+  bus.emit("transcript_wanted", { file = item.summary.file })
 end
 
 function RUN.fork(item)
@@ -73,27 +88,26 @@ end
 ---Two processes that write to one session would fork it, each unaware of the other's branch.
 function RUN.resume(item)
   local id = item.summary.id
-  local terminal = require("claude-ide.terminal").of_session(id)
+  local terminal = terminals.of_session(id)
   if terminal then
-    return require("claude-ide.terminal").show(terminal)
+    return terminals.show(terminal)
   end
-  local other = require("claude-ide.sessions.own").other(id)
+  local other = own.other(id)
   if other then
     return start(item, { "--resume", id }, "resume", other.release)
   end
-  local live = require("claude-ide.sessions.catalogue").running(id)
+  local live = catalogue.running(id)
   if not live then
     return start(item, { "--resume", id }, "resume")
   end
   if live.job then
-    return require("claude-ide.sessions.background").open(live)
+    return background.open(live)
   end
   local fork, anyway = "Fork it: continue in a copy", "Resume it here too"
-  local words = require("claude-ide.sessions.phrases")
-  require("claude-ide.ui.choose").select({ fork, anyway }, {
+  choose.select({ fork, anyway }, {
     prompt = ("This session runs in another terminal (pid %d, %s)"):format(
       live.pid,
-      words.activity(live.state)
+      phrases.activity(live.state)
     ),
   }, function(choice)
     if choice == fork then
@@ -106,12 +120,11 @@ end
 
 ---Ends its process. The session stays.
 function RUN.stop(item)
-  local id, notice = item.summary.id, require("claude-ide.ui.notice")
-  local terminal, other =
-    require("claude-ide.terminal").of_session(id), require("claude-ide.sessions.own").other(id)
-  local live = require("claude-ide.sessions.catalogue").running(id)
+  local id = item.summary.id
+  local terminal, other = terminals.of_session(id), own.other(id)
+  local live = catalogue.running(id)
   if live and live.job then
-    require("claude-ide.sessions.background").stop(live)
+    background.stop(live)
   elseif terminal then
     terminal:close()
   elseif other then
@@ -129,16 +142,16 @@ function RUN.copy(item)
   if vim.fn.has("clipboard") == 1 then
     pcall(vim.fn.setreg, "+", id)
   end
-  require("claude-ide.ui.notice").info("Copied " .. id)
+  notice.info("Copied " .. id)
 end
 
 ---@param title? string default: ask
 function RUN.rename(item, title)
-  require("claude-ide.sessions.rename").run(item, title)
+  rename.run(item, title)
 end
 
 function RUN.export(item)
-  require("claude-ide.sessions.export").open(item.summary)
+  export.open(item.summary)
 end
 
 ---@type table<claude-ide.sessions.ActionName, string>
@@ -175,7 +188,7 @@ end
 ---@param item claude-ide.sessions.Item
 ---@param text? string as for `run`
 function M.run_in_time(request, name, item, text)
-  require("claude-ide.ui.guard").when_requested("session " .. item.summary.id, "The session", function()
+  guard.when_requested("session " .. item.summary.id, "The session", function()
     M.run(name, item, text)
   end, request)
 end
@@ -185,12 +198,12 @@ end
 ---@param id string
 ---@param text? string as for `run`
 function M.run_by_id(name, id, text)
-  local request = require("claude-ide.ui.guard").request()
-  require("claude-ide.sessions.catalogue").find(id, function(item, err)
+  local request = guard.request()
+  catalogue.find(id, function(item, err)
     if item then
       M.run_in_time(request, name, item, text)
     else
-      require("claude-ide.ui.notice").error(err or ("No session matches %s."):format(id))
+      notice.error(err or ("No session matches %s."):format(id))
     end
   end)
 end

@@ -1,5 +1,14 @@
 -- Reports state changes of this Neovim's sessions: `User` events, the statusline, notices.
 
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local clock = lazy("claude-ide.clock")
+local ide_event = lazy("claude-ide.event")
+local notify = lazy("claude-ide.sessions.notify")
+local own = lazy("claude-ide.sessions.own")
+local progress = lazy("claude-ide.sessions.progress")
+local sessions = lazy("claude-ide.sessions")
+
 local M = {}
 
 ---By process. A disconnected one is kept for a moment: the CLI reconnects at `/clear`, which is no change.
@@ -18,7 +27,7 @@ local EVENTS = { working = "ClaudeWorking", waiting = "ClaudeWaiting", idle = "C
 
 local function tell(ours, news)
   local session = ours.session
-  require("claude-ide.event").emit(EVENTS[news.kind], {
+  ide_event.emit(EVENTS[news.kind], {
     session = session.id,
     pid = session.pid,
     client = ours.client and ours.client.id,
@@ -26,18 +35,18 @@ local function tell(ours, news)
     waiting_for = session.state.waiting_for,
     previous = news.previous,
   })
-  require("claude-ide.sessions.notify").consider(ours, news)
+  notify.consider(ours, news)
 end
 
 ---Compares the sessions of this Neovim with their last state, and reports changes.
 function M.update()
-  local present, news, now = {}, {}, require("claude-ide.clock").now()
-  for _, session in ipairs(require("claude-ide.sessions").live()) do
+  local present, news, now = {}, {}, clock.now()
+  for _, session in ipairs(sessions.live()) do
     present[session.pid] = known[session.pid]
   end
-  for _, ours in ipairs(require("claude-ide.sessions.own").list()) do
+  for _, ours in ipairs(own.list()) do
     local session = ours.session
-    local after, item = require("claude-ide.sessions.progress").step(known[session.pid], session, now)
+    local after, item = progress.step(known[session.pid], session, now)
     present[session.pid] = after
     if item then
       news[#news + 1] = { ours = ours, item = item }
@@ -45,7 +54,7 @@ function M.update()
   end
   -- Set before events are emitted: a handler may look at sessions and end up here.
   known = present
-  require("claude-ide.bus").emit("sessions_changed")
+  bus.emit("sessions_changed")
   for _, one in ipairs(news) do
     tell(one.ours, one.item)
   end
@@ -53,11 +62,9 @@ end
 
 ---Starts reporting, once per Neovim.
 M.attach = require("claude-ide.once")(function()
-  require("claude-ide.sessions.notify").attach()
-  local sessions = require("claude-ide.sessions")
-  require("claude-ide.bus").on("session_changed", M.update)
+  notify.attach()
+  bus.on("session_changed", M.update)
   sessions.attach()
-  local bus = require("claude-ide.bus")
   for _, event in ipairs({ "client_ready", "client_changed", "client_disconnected", "server_stopped" }) do
     bus.on(event --[[@as claude-ide.bus.Topic]], M.update)
   end

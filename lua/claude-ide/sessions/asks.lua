@@ -1,5 +1,14 @@
 -- What waits for the user: requests of the queue, and sessions that ask only in a terminal of this Neovim. A request is answered by its
 -- presenter alone; this module names it, and leads there.
+local lazy = require("claude-ide.lazy")
+local choose = lazy("claude-ide.ui.choose")
+local notice = lazy("claude-ide.ui.notice")
+local own = lazy("claude-ide.sessions.own")
+local phrases = lazy("claude-ide.sessions.phrases")
+local requests = lazy("claude-ide.requests")
+local terminal = lazy("claude-ide.terminal")
+local width = lazy("claude-ide.width")
+
 local M = {}
 
 ---Width of a line in the list.
@@ -8,7 +17,7 @@ local WIDTH = 100
 ---@param request claude-ide.Request
 ---@return string a line that describes the request
 local function label_of(request)
-  local remote = require("claude-ide.requests").remote(request)
+  local remote = requests.remote(request)
   local described = remote and remote.describe(request) or { title = request.kind }
   local words = described.text and ("%s: %s"):format(described.title, described.text) or described.title
   if described.files then
@@ -20,7 +29,6 @@ local function label_of(request)
         end)
         :join(", ")
   end
-  local width = require("claude-ide.width")
   return width.cut(width.printable((words:gsub("%s+", " "))), WIDTH)
 end
 
@@ -30,12 +38,12 @@ end
 local function in_terminals(is_ours)
   return vim.tbl_filter(function(ours)
     local client = ours.client
-    local asked_here = require("claude-ide.requests").pending(function(request)
+    local asked_here = requests.pending(function(request)
       return client ~= nil and request.requester.client == client.id
     end)
     local is_its = (ours.terminal ~= nil) == is_ours and not ours.other
     return ours.session.state.activity == "waiting" and is_its and #asked_here == 0
-  end, require("claude-ide.sessions.own").list())
+  end, own.list())
 end
 
 ---@alias claude-ide.sessions.Waiting claude-ide.Request|claude-ide.sessions.Ours
@@ -43,14 +51,14 @@ end
 ---Requests, oldest first; then terminals.
 ---@return claude-ide.sessions.Waiting[]
 function M.list()
-  return vim.list_extend(require("claude-ide.requests").pending(), in_terminals(true)) --[[@as claude-ide.sessions.Waiting[] ]]
+  return vim.list_extend(requests.pending(), in_terminals(true)) --[[@as claude-ide.sessions.Waiting[] ]]
 end
 
 ---@param waiting claude-ide.sessions.Waiting
 ---@return string? id of its session
 function M.session_of(waiting)
   if waiting.kind then
-    return require("claude-ide.sessions.own").of_request(waiting --[[@as claude-ide.Request]])
+    return own.of_request(waiting --[[@as claude-ide.Request]])
   end
   return waiting.session.id
 end
@@ -62,7 +70,7 @@ local labels = setmetatable({}, { __mode = "k" })
 ---@param waiting claude-ide.sessions.Ours
 ---@return string
 local function label_of_terminal(waiting)
-  local words = require("claude-ide.sessions.phrases").waits(waiting.session.state.waiting_for)
+  local words = phrases.waits(waiting.session.state.waiting_for)
   return ("Claude %s in its terminal"):format(words)
 end
 
@@ -80,11 +88,11 @@ end
 ---@param waiting claude-ide.sessions.Waiting
 local function go_to(waiting)
   if waiting.terminal then
-    return require("claude-ide.terminal").show(waiting.terminal)
+    return terminal.show(waiting.terminal)
   end
-  local ok, err = require("claude-ide.requests").focus(waiting --[[@as claude-ide.Request]])
+  local ok, err = requests.focus(waiting --[[@as claude-ide.Request]])
   if not ok then
-    require("claude-ide.ui.notice").warn(err or "This request was answered.")
+    notice.warn(err or "This request was answered.")
   end
 end
 
@@ -103,7 +111,7 @@ function M.answer(waiting)
     return true
   end
   local options = { prompt = "What waits for you", format_item = M.label }
-  require("claude-ide.ui.choose").select(waiting, options, function(chosen)
+  choose.select(waiting, options, function(chosen)
     if chosen then
       go_to(chosen)
     end

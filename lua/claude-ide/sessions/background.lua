@@ -1,6 +1,20 @@
 -- Sessions in the background: a service of the CLI runs them, without Neovim and its connection. Hands over the session of a process that
 -- is to end, and opens or stops one. Measured (CLI 2.1.329, 2.1.332): doc/dev/sessions.md.
 -- Invariants: one process has a session: the other has ended before. What limits a CLI is passed on, and the permission mode.
+local lazy = require("claude-ide.lazy")
+local catalogue = lazy("claude-ide.sessions.catalogue")
+local config = lazy("claude-ide.config")
+local hooks = lazy("claude-ide.terminal.hooks")
+local ide_sessions = lazy("claude-ide.sessions")
+local log = lazy("claude-ide.log")
+local notice = lazy("claude-ide.ui.notice")
+local path = lazy("claude-ide.path")
+local phrases = lazy("claude-ide.sessions.phrases")
+local retry = lazy("claude-ide.retry")
+local sessions_live = lazy("claude-ide.sessions.live")
+local terminals = lazy("claude-ide.terminal")
+local workspace = lazy("claude-ide.workspace")
+
 local M = {}
 
 ---A session to hand over.
@@ -76,7 +90,7 @@ end
 ---@return string[] the CLI without arguments of its own
 local function program()
   local words = {}
-  for _, word in ipairs(require("claude-ide.config").get().terminal.command) do
+  for _, word in ipairs(config.get().terminal.command) do
     if words[1] and vim.startswith(word, "-") then
       break
     end
@@ -91,7 +105,7 @@ end
 local function run(argv, cwd, done)
   local options = {
     cwd = cwd,
-    env = require("claude-ide.config").get().terminal.env,
+    env = config.get().terminal.env,
     text = true,
     timeout = PATIENCE_MS,
   }
@@ -102,7 +116,7 @@ local function run(argv, cwd, done)
     vim.schedule_wrap(function(result)
       local words = vim.trim(result.stderr ~= "" and result.stderr or result.stdout or "")
       words = words ~= "" and words or ("code %d"):format(result.code)
-      done(result.code ~= 0 and require("claude-ide.sessions.phrases").plain_line(words) or nil)
+      done(result.code ~= 0 and phrases.plain_line(words) or nil)
     end)
   )
   if not ok then
@@ -113,7 +127,7 @@ end
 ---@param pid integer
 ---@param done fun(err?: string)
 local function await_end(pid, done)
-  require("claude-ide.retry").until_ended({ pid }, END_MS, function(has_ended)
+  retry.until_ended({ pid }, END_MS, function(has_ended)
     done(not has_ended and ("process %d does not end"):format(pid) or nil)
   end)
 end
@@ -123,11 +137,11 @@ end
 ---@param done fun(activity?: claude-ide.sessions.Activity) nil: timeout
 local function await_turn(one, done)
   local was_held = false -- the record may say "idle" until the turn of that prompt has begun
-  require("claude-ide.retry").until_found(function(answer)
+  retry.until_found(function(answer)
     local is_held = one.is_held()
     was_held = was_held or is_held
-    require("claude-ide.sessions").stored(one.id, one.started, function(stored)
-      local live = require("claude-ide.sessions.live").of_pid(one.pid)
+    ide_sessions.stored(one.id, one.started, function(stored)
+      local live = sessions_live.of_pid(one.pid)
       local activity = live and (was_held and "working" or live.state.activity) or "gone"
       local is_late = is_held or activity == "working" and not (stored and stored.turn)
       answer(not is_late and activity or nil)
@@ -144,9 +158,9 @@ local function begin(argv, one, done)
     if err then
       return done(err)
     end
-    require("claude-ide.retry").until_found(
+    retry.until_found(
       function(answer)
-        local live = require("claude-ide.sessions.catalogue").running(one.id)
+        local live = catalogue.running(one.id)
         answer(live and live.job)
       end,
       BEGIN_MS,
@@ -164,23 +178,23 @@ function M.hand_over(one, done)
   ---@param stored claude-ide.sessions.Stored
   ---@param goes_on string[] arguments
   local function argv(stored, goes_on)
-    local words = vim.deepcopy(require("claude-ide.config").get().terminal.command)
-    words = require("claude-ide.terminal.hooks").in_place(vim.list_extend(words, M.kept(one.args)))
+    local words = vim.deepcopy(config.get().terminal.command)
+    words = hooks.in_place(vim.list_extend(words, M.kept(one.args)))
     vim.list_extend(words, stored.mode and { "--permission-mode", stored.mode } or {})
     vim.list_extend(words, one.name and { "--name=" .. one.name } or {})
     return vim.list_extend(vim.list_extend(words, { "--bg", "--resume", one.id }), goes_on)
   end
   local function go_on()
-    require("claude-ide.sessions").stored(one.id, one.started, function(stored)
+    ide_sessions.stored(one.id, one.started, function(stored)
       stored = stored or { turn = false }
       local queued = table.concat(stored.queued or {}, "\n\n") -- they ended with the process
-      local prompt = require("claude-ide.terminal").argument(queued)
+      local prompt = terminals.argument(queued)
       begin(argv(stored, vim.list_extend({ "--reply-on-resume" }, prompt)), one, function(failed)
         if not failed then
           return done()
         end
         -- The flag is not documented: a CLI without it is told by a prompt.
-        require("claude-ide.log").warn("a session did not go on in the background: %s", failed)
+        log.warn("a session did not go on in the background: %s", failed)
         begin(argv(stored, { vim.trim("Go on.\n\n" .. queued) }), one, function(err)
           local args = vim.list_extend(M.kept(one.args), { "--resume", one.id })
           done(err, false, vim.list_extend(args, prompt))
@@ -211,10 +225,10 @@ function M.those_here(sessions)
   local found = vim.tbl_filter(function(live)
     return live.job ~= nil
   end, sessions)
-  local folders = found[1] and require("claude-ide.workspace").folders_and_worktrees() or {} -- read from the disk
+  local folders = found[1] and workspace.folders_and_worktrees() or {} -- read from the disk
   return vim.tbl_filter(function(live)
     return vim.iter(folders):any(function(folder)
-      return require("claude-ide.path").within(live.cwd, folder)
+      return path.within(live.cwd, folder)
     end)
   end, found)
 end
@@ -222,19 +236,19 @@ end
 ---All of this project, oldest first.
 ---@return claude-ide.sessions.Live[]
 function M.list()
-  return M.those_here(require("claude-ide.sessions").live())
+  return M.those_here(ide_sessions.live())
 end
 
 ---Says what those of this project do, if they work or wait for the user.
 function M.say()
   local busy = vim.tbl_filter(function(live)
-    return live.state.activity ~= "idle" and not require("claude-ide.terminal").of_session(live.id)
+    return live.state.activity ~= "idle" and not terminals.of_session(live.id)
   end, M.list())
-  local doing = require("claude-ide.sessions.phrases").activities(busy)
+  local doing = phrases.activities(busy)
   if doing then
     local words = #busy == 1 and "A session of Claude is in the background (%s). `:Claude list` has it."
       or "Sessions of Claude are in the background: %s. `:Claude list` has them."
-    require("claude-ide.ui.notice").info(words:format(doing))
+    notice.info(words:format(doing))
   end
 end
 
@@ -244,7 +258,7 @@ end
 function M.stop(live, done)
   local function ended(err)
     if err then
-      require("claude-ide.ui.notice").error("The session in the background does not end: " .. err)
+      notice.error("The session in the background does not end: " .. err)
     elseif done then
       done()
     end
@@ -261,20 +275,19 @@ end
 ---@param id string
 ---@return integer? pid
 local function taken(id)
-  local live = require("claude-ide.sessions.catalogue").running(id)
+  local live = catalogue.running(id)
   return live and not live.job and live.pid or nil
 end
 
 ---@param pid integer
 local function say_taken(pid)
-  require("claude-ide.ui.notice").warn(("This session now runs in another terminal (pid %d)."):format(pid))
+  notice.warn(("This session now runs in another terminal (pid %d)."):format(pid))
 end
 
 ---Shows a session in a terminal: attached while it works, since in the background it goes on without an editor; else resumed here, with
 ---this Neovim as its editor.
 ---@param live claude-ide.sessions.Live with a job
 function M.open(live)
-  local terminals = require("claude-ide.terminal")
   local terminal, pid = terminals.of_session(live.id), taken(live.id)
   if terminal then
     return terminals.show(terminal)

@@ -1,5 +1,12 @@
 -- Lists of sessions, of the project or all, newest first, each with its running process.
 
+local lazy = require("claude-ide.lazy")
+local phrases = lazy("claude-ide.sessions.phrases")
+local process = lazy("claude-ide.process")
+local sessions = lazy("claude-ide.sessions")
+local slice = lazy("claude-ide.slice")
+local workspace = lazy("claude-ide.workspace")
+
 local M = {}
 
 ---@class claude-ide.sessions.CatalogueOptions
@@ -15,14 +22,14 @@ local WEIGHT = { waiting = 3, working = 2, idle = 1, gone = 0 }
 
 ---Whether a process has ended since it was reported.
 local function has_ended(live)
-  return live.liveness == "alive" and not require("claude-ide.process").runs(live.pid)
+  return live.liveness == "alive" and not process.runs(live.pid)
 end
 
 ---The processes that run sessions.
 ---@return table<string, claude-ide.sessions.Live> by session
 local function all_running()
   local found = {} ---@type table<string, claude-ide.sessions.Live>
-  for _, live in ipairs(require("claude-ide.sessions").live()) do
+  for _, live in ipairs(sessions.live()) do
     local weight, other = WEIGHT[live.state.activity] or 1, found[live.id]
     local is_more = not other or weight > (WEIGHT[other.state.activity] or 1)
     if weight > 0 and is_more and not has_ended(live) then
@@ -45,7 +52,7 @@ local function has_all(summary, words)
     return true
   end
   local text = vim.fn.tolower(table.concat({
-    require("claude-ide.sessions.phrases").title(summary),
+    phrases.title(summary),
     summary.first_prompt or "",
     summary.last_prompt or "",
     summary.branch or "",
@@ -63,7 +70,7 @@ end
 ---@param pause fun() called between items
 ---@return claude-ide.sessions.Item[]
 local function items_of(summaries, options, folders, pause)
-  local worktree_of = require("claude-ide.workspace").worktree_namer(folders)
+  local worktree_of = workspace.worktree_namer(folders)
   local seen, items, running = {}, {}, all_running()
   local words = vim.tbl_map(vim.fn.tolower, options.words or {})
   for _, summary in ipairs(summaries) do
@@ -95,10 +102,10 @@ function M.places(options)
   if options.all then
     return { { scope = "all" } }, {}
   end
-  local folders = options.folders or require("claude-ide.workspace").folders_and_worktrees()
+  local folders = options.folders or workspace.folders_and_worktrees()
   return vim.tbl_map(function(folder)
     return { scope = "tree", folder = folder }
-  end, require("claude-ide.workspace").outermost(folders)),
+  end, workspace.outermost(folders)),
     folders
 end
 
@@ -106,7 +113,6 @@ end
 ---@param done fun(summaries?: claude-ide.sessions.Summary[], err?: string, folders: string[]) called once, later; in no order
 ---@return fun() cancel
 function M.summaries(options, done)
-  local sessions = require("claude-ide.sessions")
   sessions.attach()
   local scopes, folders = M.places(options)
   local summaries, left, cancels, failed = {}, #scopes, {}, nil
@@ -137,7 +143,7 @@ function M.load(options, done)
     if not summaries then
       return done(nil, err)
     end
-    cancel_work = require("claude-ide.slice").run("list the sessions", function(pause)
+    cancel_work = slice.run("list the sessions", function(pause)
       return items_of(summaries, options, folders, pause)
     end, done)
   end)

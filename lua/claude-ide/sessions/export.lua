@@ -1,6 +1,15 @@
 -- Exports a session as Markdown into a new, named buffer, which the user may write. The library renders it
 -- (`crates/session/src/render/markdown.rs`) in pieces, so that it never blocks Neovim.
 
+local lazy = require("claude-ide.lazy")
+local file_window = lazy("claude-ide.ui.file_window")
+local guard = lazy("claude-ide.ui.guard")
+local notice = lazy("claude-ide.ui.notice")
+local one_line = lazy("claude-ide.ui.one_line")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local phrases = lazy("claude-ide.sessions.phrases")
+local sessions = lazy("claude-ide.sessions")
+
 local M = {}
 
 ---Larger buffers get no filetype: highlighting would block Neovim.
@@ -22,8 +31,7 @@ local PATIENCE_MS = 1000
 ---@param summary claude-ide.sessions.Summary
 ---@return string
 local function file_name(summary)
-  local words = require("claude-ide.sessions.phrases")
-  local title = words.title(summary):gsub('[/\\:*?"<>|%%#]', " "):gsub("^[%s.]+", "")
+  local title = phrases.title(summary):gsub('[/\\:*?"<>|%%#]', " "):gsub("^[%s.]+", "")
   title = vim.trim((vim.fn.strcharpart(title, 0, 60):gsub("%s+", " ")))
   local stem = title ~= "" and title or summary.id
   local name, number = stem .. ".md", 1
@@ -70,13 +78,13 @@ local function show(export)
   vim.bo[buf].undolevels = vim.go.undolevels
   vim.bo[buf].buflisted = true
   vim.bo[buf].modified = true
-  local win, focused = require("claude-ide.ui.file_window").show(buf)
+  local win, focused = file_window.show(buf)
   if export.bytes <= MAX_HIGHLIGHTED then
     vim.bo[buf].filetype = "markdown"
   end
   local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ":t")
   local where = win and focused and "`:w` writes it." or "It is in the buffer list; `:w` saves it."
-  require("claude-ide.ui.notice").info(require("claude-ide.ui.one_line").fitting({
+  notice.info(one_line.fitting({
     ("Exported as %s. %s"):format(name, where),
     "Exported. " .. where,
   }))
@@ -85,7 +93,7 @@ end
 ---@param export claude-ide.sessions.Export
 local function finish(export)
   export.transcript:close()
-  require("claude-ide.ui.guard").when_no_key("export " .. export.buf, function()
+  guard.when_no_key("export " .. export.buf, function()
     show(export)
   end, export.request)
 end
@@ -97,7 +105,7 @@ local function fail(export, err)
   if vim.api.nvim_buf_is_valid(export.buf) then
     vim.api.nvim_buf_delete(export.buf, { force = true })
   end
-  require("claude-ide.ui.notice").error("The session cannot be exported: " .. (err or "unknown reason"))
+  notice.error("The session cannot be exported: " .. (err or "unknown reason"))
 end
 
 ---@param export claude-ide.sessions.Export
@@ -108,7 +116,7 @@ local function tell_progress(export)
     export.reported_at = now
     local total = math.max(export.transcript:info().len, 1)
     local share = math.floor(100 * export.cursor.next / total)
-    require("claude-ide.ui.notice").info(("Exporting: %d %%"):format(share))
+    notice.info(("Exporting: %d %%"):format(share))
   end
 end
 
@@ -133,7 +141,7 @@ end
 
 ---@param summary claude-ide.sessions.Summary
 function M.open(summary)
-  local started, request = false, require("claude-ide.ui.guard").request()
+  local started, request = false, guard.request()
   local export ---@type claude-ide.sessions.Export?
   ---Starts once the whole file is read; of a huge one the end is read first.
   local function begin()
@@ -142,16 +150,16 @@ function M.open(summary)
       step(export)
     end
   end
-  require("claude-ide.sessions").open(summary.file, function(transcript, err)
+  sessions.open(summary.file, function(transcript, err)
     if export then
       return fail(export, err) -- a later error
     elseif not transcript then
-      require("claude-ide.ui.notice").error("The session cannot be exported: " .. (err or "unknown reason"))
+      notice.error("The session cannot be exported: " .. (err or "unknown reason"))
       return
     end
     export = {
       summary = summary,
-      buf = require("claude-ide.ui.own_buffer").create({
+      buf = own_buffer.create({
         scratch = false,
         bo = { undolevels = -1, swapfile = false },
       }),

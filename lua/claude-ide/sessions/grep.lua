@@ -2,6 +2,18 @@
 -- An entry refers to a buffer `claude://grep/…`, which opens the transcript at the hit when entered, so that every quickfix key and
 -- command works. At most one search runs.
 
+local lazy = require("claude-ide.lazy")
+local catalogue = lazy("claude-ide.sessions.catalogue")
+local clock = lazy("claude-ide.clock")
+local file_window = lazy("claude-ide.ui.file_window")
+local grep_text = lazy("claude-ide.sessions.grep_text")
+local hit_buffer = lazy("claude-ide.sessions.hit_buffer")
+local interrupt_key = lazy("claude-ide.ui.interrupt_key")
+local notice = lazy("claude-ide.ui.notice")
+local phrases = lazy("claude-ide.sessions.phrases")
+local sessions = lazy("claude-ide.sessions")
+local workspace = lazy("claude-ide.workspace")
+
 local M = {}
 
 ---Maximum hits of a search.
@@ -45,7 +57,7 @@ local ROLES = {
 }
 
 local function set_title(search, state)
-  require("claude-ide.sessions.grep_text").change(search.list, {
+  grep_text.change(search.list, {
     title = ("Claude grep %s%s"):format(search.pattern, state),
   })
 end
@@ -58,7 +70,6 @@ local cancelling ---@type integer? buffer in which `<C-c>` cancels the search
 
 ---@param on boolean
 local function map_cancel(on)
-  local interrupt_key = require("claude-ide.ui.interrupt_key")
   if cancelling then
     interrupt_key.off(cancelling)
     pcall(vim.keymap.del, "n", "<C-c>", { buffer = cancelling })
@@ -87,7 +98,7 @@ local function place_of(search, hit)
     hit.after[1] or "",
   }, "\n")
   search.alike[alike] = (search.alike[alike] or 0) + 1
-  return require("claude-ide.sessions.hit_buffer").buffer(hit, alike, search.alike[alike])
+  return hit_buffer.buffer(hit, alike, search.alike[alike])
 end
 
 ---The line above a session's hits.
@@ -98,14 +109,13 @@ local function title_of(search, session)
   if not summary then
     return "Session " .. session:sub(1, 8)
   end
-  local words = require("claude-ide.sessions.phrases")
-  local age = words.age(require("claude-ide.clock").now() - summary.updated)
-  return ("%s · %s"):format(words.fit(words.title(summary), MAX_TITLE), age)
+  local age = phrases.age(clock.now() - summary.updated)
+  return ("%s · %s"):format(phrases.fit(phrases.title(summary), MAX_TITLE), age)
 end
 
 ---@return table[] items of the quickfix list
 local function items_of(search, hit)
-  local one_line = require("claude-ide.sessions.phrases").plain_line
+  local one_line = phrases.plain_line
   local items = {}
   local function context(text)
     text = one_line(text)
@@ -146,18 +156,17 @@ local function list_gathered(search)
   end
   local first = search.hits == 0
   search.hits = search.hits + #hits
-  local text = require("claude-ide.sessions.grep_text")
-  text.change(search.list, { items = items })
+  grep_text.change(search.list, { items = items })
   if first then
     local current = vim.api.nvim_get_current_win()
     vim.cmd("botright copen")
-    if not require("claude-ide.ui.file_window").may_focus() then
+    if not file_window.may_focus() then
       vim.api.nvim_set_current_win(current)
     end
     map_cancel(true)
     for at, item in ipairs(items) do
       if item.valid == 1 then
-        text.change(search.list, { idx = at })
+        grep_text.change(search.list, { idx = at })
         break
       end
     end
@@ -192,7 +201,6 @@ local function finish(search)
   list_gathered(search)
   running = nil
   map_cancel(false)
-  local notice = require("claude-ide.ui.notice")
   if has_list(search) then
     set_title(search, search.incomplete and " (not all)" or "")
   end
@@ -226,8 +234,6 @@ end
 
 ---@param options claude-ide.sessions.GrepOptions
 local function run(search, options)
-  local sessions = require("claude-ide.sessions")
-  local workspace = require("claude-ide.workspace")
   local folders = options.all and { false } or workspace.outermost(workspace.folders_and_worktrees())
   search.left = #folders
   for _, folder in ipairs(folders) do
@@ -278,7 +284,7 @@ function M.start(pattern, options)
   }
   running = search
   -- Titles first: they arrive at once, and hits are listed below their session.
-  local cancel = require("claude-ide.sessions.catalogue").summaries({ all = chosen.all }, function(summaries)
+  local cancel = catalogue.summaries({ all = chosen.all }, function(summaries)
     if running ~= search then
       return
     end

@@ -1,6 +1,9 @@
 -- Display of `:Claude grep`'s quickfix list: a title per session, hits with their role, dimmed context lines, highlighted matches.
 -- Changes of a list go through this module, since reading items back costs milliseconds per thousand.
 
+local lazy = require("claude-ide.lazy")
+local highlights = lazy("claude-ide.ui.highlights")
+
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.sessions.grep")
@@ -10,7 +13,7 @@ local ROLE_WIDTH = 9
 
 ---Defines highlight groups that the user and the colour scheme have not defined.
 function M.define()
-  require("claude-ide.ui.highlights").link({
+  highlights.link({
     ClaudeGrepTitle = "Title",
     ClaudeGrepRole = "Comment",
     ClaudeGrepContext = "Comment",

@@ -1,6 +1,12 @@
 -- Buffers that stand for a place in a transcript, for lists of files: `claude://grep/<session>/<line>`, numbered if a line has
 -- several. Entering one shows the transcript at that line in its window.
 
+local lazy = require("claude-ide.lazy")
+local buffer_marks = lazy("claude-ide.ui.buffer_marks")
+local bus = lazy("claude-ide.bus")
+local notice = lazy("claude-ide.ui.notice")
+local window = lazy("claude-ide.window")
+
 local M = {}
 
 local PREFIX = "claude://grep/"
@@ -36,7 +42,7 @@ end
 local function vacate(win, made)
   local other = made and transcript_window()
   if other then
-    require("claude-ide.window").close_all({ win })
+    window.close_all({ win })
     return other
   end
   local before = vim.api.nvim_win_call(win, function()
@@ -55,21 +61,17 @@ local function go(win, made, place)
     win = vacate(win, made)
   end
   vim.api.nvim_set_current_win(win)
-  require("claude-ide.bus").emit(
-    "transcript_wanted",
-    { file = place.file },
-    { line = place.line, match = place.match, win = win }
-  )
+  bus.emit("transcript_wanted", { file = place.file }, { line = place.line, match = place.match, win = win })
 end
 
 ---@param event { buf: integer, match: string }
 local function enter(event)
   local buf = event.buf
   vim.bo[buf].buftype, vim.bo[buf].bufhidden, vim.bo[buf].swapfile = "nofile", "unload", false
-  require("claude-ide.ui.buffer_marks").mark(buf, "place")
+  buffer_marks.mark(buf, "place")
   local place = places[vim.api.nvim_buf_get_name(buf)]
   if not place then
-    require("claude-ide.ui.notice").warn("This place is of a search in another Neovim.")
+    notice.warn("This place is of a search in another Neovim.")
     return
   end
   local win = vim.api.nvim_get_current_win()

@@ -1,17 +1,23 @@
 -- Claude's sessions: running ones, stored ones, transcripts. The facade over the library; draws nothing.
 -- Works without the server. Disk access is on the library's threads: callbacks run later, on the main loop, once, and never after a
 -- cancel. Types: sessions/types.lua.
+local lazy = require("claude-ide.lazy")
+local live = lazy("claude-ide.sessions.live")
+local open_transcript = lazy("claude-ide.sessions.open_transcript")
+local server = lazy("claude-ide.server")
+local transport = lazy("claude-ide.sessions.transport")
+local workspace = lazy("claude-ide.workspace")
+
 local M = {}
 
 ---Starts watching running sessions. Cheap to repeat. Silent without files to watch: see `problem`.
 function M.attach()
-  require("claude-ide.sessions.transport").start()
+  transport.start()
 end
 
 ---Why running sessions cannot be watched, for :checkhealth; nil: they can. Reads the disk.
 ---@return string?
 function M.problem()
-  local transport = require("claude-ide.sessions.transport")
   local started, err = transport.start()
   if not started then
     return err
@@ -35,22 +41,22 @@ end
 ---The running sessions, from memory.
 ---@return claude-ide.sessions.Live[]
 function M.live()
-  return require("claude-ide.sessions.live").list()
+  return live.list()
 end
 
 ---The session of a connected client.
 ---@param client_id integer
 ---@return claude-ide.sessions.Live?
 function M.of_client(client_id)
-  local client = require("claude-ide.server").client(client_id)
-  return client and require("claude-ide.sessions.live").of_pid(client.pid)
+  local client = server.client(client_id)
+  return client and live.of_pid(client.pid)
 end
 
 ---@param question table
 ---@param listener claude-ide.sessions.Listener
 ---@return fun() cancel
 local function request(question, listener)
-  return (require("claude-ide.sessions.transport").request(question, listener))
+  return (transport.request(question, listener))
 end
 
 ---The sessions of a folder, of a folder and its subfolders, or all.
@@ -64,7 +70,7 @@ local function place(opts)
   if scope == "all" then
     return { scope = scope }
   end
-  return { scope = scope, folder = opts.folder or require("claude-ide.workspace").folders()[1] }
+  return { scope = scope, folder = opts.folder or workspace.folders()[1] }
 end
 
 ---Stored sessions, most recently written first.
@@ -119,7 +125,7 @@ end
 ---@param shows? boolean its last row is what the CLI shows and has not recorded yet
 ---@return fun() cancel also closes it
 function M.open(file, done, on_change, shows)
-  local transcript = require("claude-ide.sessions.open_transcript").new()
+  local transcript = open_transcript.new()
   transcript:start(file, done, on_change, shows)
   return function()
     transcript:close()

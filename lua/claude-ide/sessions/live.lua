@@ -1,4 +1,9 @@
 -- The running sessions as last reported by the library, by process, in memory.
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local ide_process = lazy("claude-ide.process")
+local waits = lazy("claude-ide.sessions.waits")
+
 local M = {}
 
 ---@type table<integer, claude-ide.sessions.Live>
@@ -19,8 +24,8 @@ function M.take(change)
   if gone then
     parents[session.pid] = nil
   end
-  require("claude-ide.sessions.waits").take(before, session)
-  require("claude-ide.bus").emit("session_changed", change)
+  waits.take(before, session)
+  bus.emit("session_changed", change)
 end
 
 ---Forgets all sessions, for a restart of the library.
@@ -60,7 +65,7 @@ local function parent_of(pid)
   if known then
     return known
   end
-  local process = require("claude-ide.process").get(pid)
+  local process = ide_process.get(pid)
   local parent = process and process.parent
   parents[pid] = parent
   return parent

@@ -1,14 +1,19 @@
 -- Display names for connected CLIs. From memory.
+local lazy = require("claude-ide.lazy")
+local phrases = lazy("claude-ide.sessions.phrases")
+local server = lazy("claude-ide.server")
+local sessions = lazy("claude-ide.sessions")
+
 local M = {}
 
 ---@return string name
 ---@return string mark unique
 local function of_client(id)
-  local client = require("claude-ide.server").client(id)
-  local live = require("claude-ide.sessions").of_client(id)
+  local client = server.client(id)
+  local live = sessions.of_client(id)
   local mark = client and client.pid and ("pid %d"):format(client.pid) or ("connection %d"):format(id)
   if live and live.name then
-    return require("claude-ide.sessions.phrases").title(live), mark
+    return phrases.title(live), mark
   end
   local folder = live and live.cwd or client and client.roots and client.roots[1]
   if folder then

@@ -3,6 +3,18 @@
 -- or the CLI runs in another program. No notice if a CLI in another program finishes while Neovim has no focus: the user may be
 -- at that CLI.
 
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local catalogue = lazy("claude-ide.sessions.catalogue")
+local clock = lazy("claude-ide.clock")
+local config = lazy("claude-ide.config")
+local notice = lazy("claude-ide.ui.notice")
+local own = lazy("claude-ide.sessions.own")
+local phrases = lazy("claude-ide.sessions.phrases")
+local requests = lazy("claude-ide.requests")
+local server = lazy("claude-ide.server")
+local tty = lazy("claude-ide.tty")
+
 local M = {}
 
 ---How long a state must last: some waits are answered by a rule, some turns are followed by another at once.
@@ -51,7 +63,7 @@ end
 ---Whether a diff is open for the same question, so that the user knows.
 local function has_request(ours)
   local client, other = ours.client, ours.other
-  return #require("claude-ide.requests").pending(function(request)
+  return #requests.pending(function(request)
     return client ~= nil and request.requester.client == client.id
       or other ~= nil and request.requester == other.requester
   end) > 0
@@ -68,32 +80,31 @@ end
 ---@return integer? milliseconds nil: no longer
 local function doubtful_for(ours)
   local at = ours.client and decided[ours.client.id]
-  local left = at and at + M.grace_ms - require("claude-ide.clock").now()
+  local left = at and at + M.grace_ms - clock.now()
   return left and left > 0 and left or nil
 end
 
 ---@param title? string to tell sessions apart
 local function message(ours, news, title)
-  local words = require("claude-ide.sessions.phrases")
-  local text = news.kind == "waiting" and "Claude " .. words.waits(ours.session.state.waiting_for)
-    or ("Claude has finished after %s"):format(words.duration(news.took or 0))
-  return title and ("%s: %s"):format(text, words.fit(title, 40)) or text
+  local text = news.kind == "waiting" and "Claude " .. phrases.waits(ours.session.state.waiting_for)
+    or ("Claude has finished after %s"):format(phrases.duration(news.took or 0))
+  return title and ("%s: %s"):format(text, phrases.fit(title, 40)) or text
 end
 
 ---The session's title, if there are several sessions.
 ---@param done fun(title?: string) called at once if nothing must be read
 local function title_of(ours, done)
-  local words, session = require("claude-ide.sessions.phrases"), ours.session
-  if #require("claude-ide.sessions.own").list() < 2 then
+  local session = ours.session
+  if #own.list() < 2 then
     return done(nil)
   end
-  require("claude-ide.sessions.catalogue").find(session.id, function(item)
+  catalogue.find(session.id, function(item)
     local summary = item and item.summary
     -- A title that was set elsewhere since is only in the transcript.
     if summary and (summary.named or not session.name) then
-      done(words.title(summary))
+      done(phrases.title(summary))
     else
-      done(session.name and words.title(session) or nil)
+      done(session.name and phrases.title(session) or nil)
     end
   end)
 end
@@ -105,13 +116,12 @@ local JUMP = "%s. %s goes there."
 ---@param silent boolean no message
 ---@param is_there boolean `:Claude decide` leads to it
 local function say(text, silent, is_there)
-  for _, channel in ipairs(require("claude-ide.config").get().notify.channels) do
+  for _, channel in ipairs(config.get().notify.channels) do
     if channel == "bell" then
-      require("claude-ide.tty").bell()
+      tty.bell()
     elseif channel == "osc9" then
-      require("claude-ide.tty").notify(text)
+      tty.notify(text)
     elseif not silent then
-      local notice = require("claude-ide.ui.notice")
       notice.info(is_there and { JUMP:format(text, notice.way_to("decide")), text } or text)
     end
   end
@@ -119,7 +129,7 @@ end
 
 ---@return boolean whether the options ask for it
 local function is_wanted(news)
-  local options = require("claude-ide.config").get().notify
+  local options = config.get().notify
   if #options.channels == 0 then
     return false
   elseif news.kind == "waiting" then
@@ -136,7 +146,7 @@ end
 ---@return claude-ide.sessions.Ours?
 local function still(before)
   local was = before.session
-  return vim.iter(require("claude-ide.sessions.own").list()):find(function(ours)
+  return vim.iter(own.list()):find(function(ours)
     local is = ours.session
     return is.pid == was.pid
       and is.id == was.id
@@ -163,11 +173,7 @@ local function later(ours, news, delay)
       return later(ours, news, RETRY_MS)
     end
     title_of(current, function(title)
-      say(
-        message(current, news, title),
-        announced,
-        require("claude-ide.sessions.own").asks_in_terminal(current)
-      )
+      say(message(current, news, title), announced, own.asks_in_terminal(current))
     end)
   end, delay)
 end
@@ -184,13 +190,13 @@ end
 ---Starts tracking the focus and the user's decisions.
 function M.attach()
   local group = vim.api.nvim_create_augroup("claude-ide.sessions.notify", { clear = true })
-  require("claude-ide.bus").on("requests_changed", function(ended)
+  bus.on("requests_changed", function(ended)
     local client = ended and ended.requester.client
-    if client and require("claude-ide.server").client(client) then
-      decided[client] = require("claude-ide.clock").now()
+    if client and server.client(client) then
+      decided[client] = clock.now()
     end
   end)
-  require("claude-ide.bus").on("client_disconnected", function(client)
+  bus.on("client_disconnected", function(client)
     decided[client.id] = nil
   end)
   vim.api.nvim_create_autocmd({ "FocusGained", "FocusLost" }, {

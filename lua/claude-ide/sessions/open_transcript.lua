@@ -1,6 +1,10 @@
 -- An open transcript: its summary is in memory, everything else is requested from the library.
 -- Row and message numbers are valid until a change with `reset`; a request that crosses one fails.
 
+local lazy = require("claude-ide.lazy")
+local phrases = lazy("claude-ide.sessions.phrases")
+local transport = lazy("claude-ide.sessions.transport")
+
 ---@class claude-ide.sessions.Transcript
 ---@field private number integer id in the library
 ---@field private end_request? fun()
@@ -24,7 +28,7 @@ end
 ---@param shows? boolean its last row is what the CLI shows and has not recorded yet
 function Transcript:start(file, done, on_change, shows)
   local request, number = { open = { file = file, shows = shows } }, nil
-  self.end_request, number = require("claude-ide.sessions.transport").request(request, {
+  self.end_request, number = transport.request(request, {
     reply = function(info, err)
       if err then
         self.closed = true
@@ -66,7 +70,7 @@ function Transcript:ask(question, done)
   local function forget()
     self.cancels[cancel] = nil
   end
-  local end_request = require("claude-ide.sessions.transport").request({
+  local end_request = transport.request({
     ask = { transcript = self.number, epoch = self.current.epoch, question = question },
   }, {
     reply = function(result, err)
@@ -176,7 +180,7 @@ end
 function Transcript:markdown(summary, cursor, done)
   local about = {
     id = summary.id,
-    title = require("claude-ide.sessions.phrases").title(summary),
+    title = phrases.title(summary),
     cwd = summary.cwd,
     branch = summary.branch,
     model = summary.model,

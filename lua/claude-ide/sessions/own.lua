@@ -1,5 +1,10 @@
 -- The sessions of this Neovim: connected CLIs, the terminal's, and chats'. From memory, loads nothing.
 
+local lazy = require("claude-ide.lazy")
+local ide_server = lazy("claude-ide.server")
+local ide_sessions = lazy("claude-ide.sessions")
+local sessions_live = lazy("claude-ide.sessions.live")
+
 local M = {}
 
 ---@class claude-ide.sessions.Ours
@@ -70,13 +75,12 @@ end
 ---@param caller integer claude-ide.Client.id
 ---@return string? id nil: unknown
 function M.of_caller(caller)
-  local server = require("claude-ide.server")
-  local agent = server.agent(caller)
+  local agent = ide_server.agent(caller)
   if agent then
-    local live = require("claude-ide.sessions.live").of_pid(agent.pid)
+    local live = sessions_live.of_pid(agent.pid)
     return agent.run and of_run(agent.run) or live and live.id
   end
-  local live = require("claude-ide.sessions").of_client(caller)
+  local live = ide_sessions.of_client(caller)
   return live and live.id
 end
 
@@ -142,7 +146,7 @@ function M.list()
   end
   for _, known in ipairs(others) do
     for _, other in ipairs(known()) do
-      local session = not seen[other.pid] and require("claude-ide.sessions.live").of_pid(other.pid)
+      local session = not seen[other.pid] and sessions_live.of_pid(other.pid)
       if session and session.state.activity ~= "gone" then
         seen[other.pid] = true
         list[#list + 1] = { session = session, other = other }

@@ -1,5 +1,9 @@
 -- Formats ages, durations, sizes, states and titles of sessions. Pure, except for character widths and what the library does.
 
+local lazy = require("claude-ide.lazy")
+local native = lazy("claude-ide.native")
+local width = lazy("claude-ide.width")
+
 local M = {}
 
 local SECOND = 1000
@@ -9,7 +13,7 @@ local MINUTE = 60 * SECOND
 ---@param milliseconds number without a fraction
 ---@return string
 function M.age(milliseconds)
-  return require("claude-ide.native").age(milliseconds) or ""
+  return native.age(milliseconds) or ""
 end
 
 ---A duration, rounded.
@@ -92,7 +96,7 @@ end
 ---@param text string
 ---@return string
 function M.plain_line(text)
-  local plain = text:find("\27", 1, true) and require("claude-ide.native").plain_text(text) or text
+  local plain = text:find("\27", 1, true) and native.plain_text(text) or text
   return M.one_line(plain)
 end
 
@@ -110,10 +114,10 @@ end
 ---@param cells integer
 ---@return string
 function M.fit(text, cells)
-  if require("claude-ide.width").of(text) <= cells then
+  if width.of(text) <= cells then
     return text
   end
-  local kept = require("claude-ide.width").beginning(text, cells):gsub("%s+$", "")
+  local kept = width.beginning(text, cells):gsub("%s+$", "")
   return kept .. (cells > 0 and "…" or "")
 end
 
@@ -122,7 +126,7 @@ end
 ---@param cells integer
 ---@return string
 function M.fit_end(text, cells)
-  if require("claude-ide.width").of(text) <= cells then
+  if width.of(text) <= cells then
     return text
   end
   local count = vim.fn.strchars(text)

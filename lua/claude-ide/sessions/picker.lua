@@ -2,6 +2,23 @@
 -- "claude_sessions" and "claude_session_action" and request a preview. A session is a line in columns: age, state, folder, branch, title,
 -- last prompt. The longest come last, so that a narrow picker cuts only those.
 
+local lazy = require("claude-ide.lazy")
+local actions = lazy("claude-ide.sessions.actions")
+local catalogue = lazy("claude-ide.sessions.catalogue")
+local choose = lazy("claude-ide.ui.choose")
+local clock = lazy("claude-ide.clock")
+local guard = lazy("claude-ide.ui.guard")
+local ide_width = lazy("claude-ide.width")
+local journal = lazy("claude-ide.journal")
+local notice = lazy("claude-ide.ui.notice")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local phrases = lazy("claude-ide.sessions.phrases")
+local server = lazy("claude-ide.server")
+local sessions_background = lazy("claude-ide.sessions.background")
+local slice = lazy("claude-ide.slice")
+local terminal_remembered = lazy("claude-ide.terminal.remembered")
+local terminals = lazy("claude-ide.terminal")
+
 local M = {}
 
 local GAP = "  "
@@ -36,7 +53,7 @@ local LEAST_PROMPT, MAX_TITLE = 24, 50
 local function column(texts, right)
   local width = 0
   for _, text in ipairs(texts) do
-    width = math.max(width, require("claude-ide.width").of(text))
+    width = math.max(width, ide_width.of(text))
   end
   return { texts = texts, width = width, right = right }
 end
@@ -45,7 +62,7 @@ end
 ---@param at integer
 local function cell(col, at)
   local text = col.texts[at]
-  local blanks = (" "):rep(col.width - require("claude-ide.width").of(text))
+  local blanks = (" "):rep(col.width - ide_width.of(text))
   return col.right and blanks .. text or text .. blanks
 end
 
@@ -60,7 +77,7 @@ local function width_of(columns)
 end
 
 local function printable(text)
-  return require("claude-ide.width").printable(text)
+  return ide_width.printable(text)
 end
 
 local function folder_name(path)
@@ -69,16 +86,15 @@ end
 
 ---@param summary claude-ide.sessions.Summary
 local function title_of(summary)
-  local title = require("claude-ide.sessions.phrases").title(summary)
+  local title = phrases.title(summary)
   return summary.forked_from and "fork: " .. title or title
 end
 
 ---The last prompt, unless the title says the same.
 ---@param summary claude-ide.sessions.Summary
 local function last_prompt_of(summary)
-  local words = require("claude-ide.sessions.phrases")
-  local prompt = words.one_line(summary.last_prompt or "")
-  local is_said = prompt == "" or vim.startswith(prompt, words.title(summary))
+  local prompt = phrases.one_line(summary.last_prompt or "")
+  local is_said = prompt == "" or vim.startswith(prompt, phrases.title(summary))
   return is_said and "" or prompt
 end
 
@@ -87,7 +103,6 @@ end
 ---@param space integer cells
 ---@param pause fun() called between items
 local function endings(items, space, pause)
-  local words = require("claude-ide.sessions.phrases")
   local titles, prompts, any = {}, {}, false
   for at, item in ipairs(items) do
     pause()
@@ -97,18 +112,18 @@ local function endings(items, space, pause)
   local width = math.min(column(titles).width, MAX_TITLE)
   if not any or space - width - #GAP < LEAST_PROMPT then
     return vim.tbl_map(function(title)
-      return words.fit(title, space)
+      return phrases.fit(title, space)
     end, titles)
   end
   local col = column(vim.tbl_map(function(title)
-    return words.fit(title, width)
+    return phrases.fit(title, width)
   end, titles))
   local lines = {}
   for at in ipairs(items) do
     pause()
-    local prompt = words.fit(prompts[at], space - col.width - #GAP)
+    local prompt = phrases.fit(prompts[at], space - col.width - #GAP)
     -- A title without a prompt gets the whole space.
-    lines[at] = prompt ~= "" and cell(col, at) .. GAP .. prompt or words.fit(titles[at], space)
+    lines[at] = prompt ~= "" and cell(col, at) .. GAP .. prompt or phrases.fit(titles[at], space)
   end
   return lines
 end
@@ -120,21 +135,20 @@ end
 ---@return string[]
 function M.lines(items, options, pause)
   pause = pause or function() end
-  local words = require("claude-ide.sessions.phrases")
   local ages, states, places, contexts, reviews, folders, branches = {}, {}, {}, {}, {}, {}, {}
   for at, item in ipairs(items) do
     pause()
     local summary, live = item.summary, item.live
-    ages[at] = words.age(options.now - summary.updated)
-    local state = live and words.activity(live.state) or item.remembered and "ended with Neovim" or ""
-    states[at] = words.fit(state, MAX_STATE)
+    ages[at] = phrases.age(options.now - summary.updated)
+    local state = live and phrases.activity(live.state) or item.remembered and "ended with Neovim" or ""
+    states[at] = phrases.fit(state, MAX_STATE)
     places[at] = live and live.job and "background" or item.is_shown and "on the screen" or ""
     local percent = options.terminals and summary.context_percent
     contexts[at] = percent and ("%d%%"):format(percent) or ""
     reviews[at] = (item.review or 0) > 0 and ("%d to review"):format(item.review) or ""
-    folders[at] = options.folders and words.fit_end(folder_name(summary.cwd), MAX_FOLDER)
-      or words.fit(printable(item.worktree or ""), MAX_BRANCH)
-    branches[at] = words.fit(summary.branch or "", MAX_BRANCH)
+    folders[at] = options.folders and phrases.fit_end(folder_name(summary.cwd), MAX_FOLDER)
+      or phrases.fit(printable(item.worktree or ""), MAX_BRANCH)
+    branches[at] = phrases.fit(summary.branch or "", MAX_BRANCH)
   end
   local columns = {
     column(ages, true),
@@ -166,9 +180,8 @@ function M.lines(items, options, pause)
 end
 
 local function details(item)
-  local words = require("claude-ide.sessions.phrases")
   local summary, live = item.summary, item.live
-  local lines = { "# " .. words.title(summary), "" }
+  local lines = { "# " .. phrases.title(summary), "" }
   local function fact(name, value)
     if value then
       lines[#lines + 1] = ("- %s: %s"):format(name, value)
@@ -177,7 +190,7 @@ local function details(item)
   local function moment(time)
     return time and os.date("%Y-%m-%d %H:%M", math.floor(time / 1000)) --[[@as string?]]
   end
-  fact("State", live and ("%s (pid %d)"):format(words.activity(live.state), live.pid))
+  fact("State", live and ("%s (pid %d)"):format(phrases.activity(live.state), live.pid))
   fact("Last written", moment(summary.updated))
   fact("Begun", moment(summary.started))
   fact("Folder", summary.cwd and vim.fn.fnamemodify(summary.cwd, ":~"))
@@ -185,7 +198,7 @@ local function details(item)
   fact("Model", summary.model)
   fact("Context", summary.context_percent and ("%d%% full"):format(summary.context_percent))
   fact("Messages", summary.messages)
-  fact("Size", words.size(summary.bytes))
+  fact("Size", phrases.size(summary.bytes))
   fact("Session", summary.id)
   fact("Forked from", summary.forked_from)
   local function quote(name, text)
@@ -208,7 +221,7 @@ local function preview_item(item)
       if key ~= "buf" then
         return nil
       end
-      return require("claude-ide.ui.own_buffer").create({
+      return own_buffer.create({
         lines = lines,
         bo = { bufhidden = "wipe", filetype = "markdown" },
       })
@@ -229,10 +242,8 @@ local SNACKS = {
 }
 
 local function choose_action(item)
-  local actions = require("claude-ide.sessions.actions")
-  local words = require("claude-ide.sessions.phrases")
-  require("claude-ide.ui.choose").select(actions.names(item), {
-    prompt = words.fit(words.title(item.summary), math.max(vim.o.columns - 10, 20)),
+  choose.select(actions.names(item), {
+    prompt = phrases.fit(phrases.title(item.summary), math.max(vim.o.columns - 10, 20)),
     kind = "claude_session_action",
     format_item = function(name)
       return actions.label(name, item)
@@ -274,16 +285,16 @@ end
 ---Shows a terminal, or its session in one.
 ---@param item claude-ide.sessions.Item
 local function go_to(item)
-  local terminals, remembered = require("claude-ide.terminal"), item.remembered
+  local remembered = item.remembered
   if not item.terminal and item.summary.id ~= "" then
-    item.live = require("claude-ide.sessions.catalogue").running(item.summary.id) -- the list may be old
+    item.live = catalogue.running(item.summary.id) -- the list may be old
   end
   if item.terminal and item.terminal:is_alive() then
     terminals.show(item.terminal)
   elseif item.live and item.live.job then
-    require("claude-ide.sessions.background").open(item.live)
+    sessions_background.open(item.live)
   elseif not item.terminal and (item.live or not remembered) then
-    require("claude-ide.sessions.actions").run("resume", item)
+    actions.run("resume", item)
   elseif remembered then
     terminals.new({ "--resume", remembered.session }, { cwd = remembered.cwd, name = remembered.name })
   end
@@ -293,10 +304,10 @@ end
 ---@param options claude-ide.sessions.CatalogueOptions
 ---@param done fun(lines: string[]) possibly before this returns
 local function lay_out(items, options, done)
-  require("claude-ide.slice").run("lay out the list of sessions", function(pause)
+  slice.run("lay out the list of sessions", function(pause)
     local number = #tostring(#items) + 6 -- width of the picker's own prefix
     return M.lines(items, {
-      now = require("claude-ide.clock").now(),
+      now = clock.now(),
       width = math.max(vim.o.columns - number, 20),
       folders = options.all == true or options.terminals == true,
       terminals = options.terminals,
@@ -314,7 +325,7 @@ local function show(items, options, lines)
     text_of[item] = lines[at]
     first = first or item.is_shown and at or nil
   end
-  require("claude-ide.ui.choose").select(items, {
+  choose.select(items, {
     prompt = prompt_of(options),
     kind = "claude_sessions",
     at = first,
@@ -332,7 +343,7 @@ local function show(items, options, lines)
       if options.terminals then
         go_to(item)
       elseif options.action then
-        require("claude-ide.sessions.actions").run(options.action, item, options.text)
+        actions.run(options.action, item, options.text)
       else
         choose_action(item)
       end
@@ -345,7 +356,6 @@ end
 ---@param chosen claude-ide.sessions.CatalogueOptions
 ---@param lines string[] one per item
 local function show_or_say(items, err, chosen, lines)
-  local notice = require("claude-ide.ui.notice")
   if not items then
     notice.error(("The sessions cannot be listed: %s"):format(err or "unknown reason"))
   elseif #items == 0 and chosen.words and #chosen.words > 0 then
@@ -370,9 +380,9 @@ end
 ---@param options? claude-ide.sessions.CatalogueOptions
 ---@param request? claude-ide.ui.guard.Request default: now
 function M.open(options, request)
-  local chosen, guard = options or {}, require("claude-ide.ui.guard")
+  local chosen = options or {}
   local asked = request or guard.request()
-  require("claude-ide.sessions.catalogue").load(chosen, function(items, err)
+  catalogue.load(chosen, function(items, err)
     lay_out(items or {}, chosen, function(lines)
       -- Keys typed since the request are not meant for the list.
       guard.when_requested("sessions", "The list of sessions", function()
@@ -396,12 +406,12 @@ local function item_of(live, terminal, summaries, reviews)
       file = "",
       cwd = terminal and terminal.spec.cwd or live and live.cwd,
       named = false,
-      updated = require("claude-ide.clock").now(),
+      updated = clock.now(),
       bytes = 0,
     }
-  local in_background = live and require("claude-ide.journal").of_session(live.id)
+  local in_background = live and journal.of_session(live.id)
   local review = #(reviews[in_background] or {})
-  for _, client in ipairs(require("claude-ide.server").clients()) do
+  for _, client in ipairs(server.clients()) do
     review = review + (terminal and terminal:has_process(client.pid) and #(reviews[client.id] or {}) or 0)
   end
   summary.title = terminal and terminal:name() or summary.title or live and live.name
@@ -416,29 +426,28 @@ end
 
 ---Opens a list of the terminals, of the project's sessions in the background, and of those that ended with its last Neovim.
 function M.open_terminals()
-  local guard, terminals = require("claude-ide.ui.guard"), require("claude-ide.terminal")
-  local asked, remembered = guard.request(), require("claude-ide.terminal.remembered").list()
+  local asked, remembered = guard.request(), terminal_remembered.list()
   local folders = {} ---@type table<string, true>
   for _, terminal in ipairs(terminals.list()) do
     folders[terminal.spec.cwd] = true
   end
   local background = vim.tbl_filter(function(live)
     return terminals.of_session(live.id) == nil
-  end, require("claude-ide.sessions.background").list())
+  end, sessions_background.list())
   for _, one in ipairs(vim.list_extend(vim.list_slice(background), remembered)) do
     folders[one.cwd] = true
   end
   if not next(folders) then
-    return require("claude-ide.ui.notice").info("Claude is not running in Neovim's terminal.")
+    return notice.info("Claude is not running in Neovim's terminal.")
   end
   local options = { terminals = true, folders = vim.tbl_keys(folders) }
-  require("claude-ide.sessions.catalogue").load(options, function(found)
+  catalogue.load(options, function(found)
     guard.when_requested("terminals", "The list of terminals", function()
       local by_id, items = {}, {}
       for _, item in ipairs(found or {}) do
         by_id[item.summary.id] = item
       end
-      local reviews = require("claude-ide.journal").files_to_review()
+      local reviews = journal.files_to_review()
       for _, terminal in ipairs(terminals.list()) do
         items[#items + 1] = item_of(terminal:live(), terminal, by_id, reviews)
       end
@@ -467,21 +476,20 @@ end
 ---@param words string[] an id or prefix, a title, or words of it
 function M.run_by_name(name, words)
   local text = table.concat(words, " ")
-  local catalogue, actions = require("claude-ide.sessions.catalogue"), require("claude-ide.sessions.actions")
-  local request = require("claude-ide.ui.guard").request()
+  local request = guard.request()
   catalogue.find(text, function(item, err)
     if item then
       return actions.run_in_time(request, name, item)
     end
     catalogue.load({ words = words }, function(items)
       local called = vim.tbl_filter(function(one)
-        return require("claude-ide.sessions.phrases").title(one.summary) == text
+        return phrases.title(one.summary) == text
       end, items or {})
       local meant = #called > 0 and called or items or {}
       if #meant == 1 then
         actions.run_in_time(request, name, meant[1])
       elseif #meant == 0 then
-        require("claude-ide.ui.notice").error(err or ("No session matches %s."):format(text))
+        notice.error(err or ("No session matches %s."):format(text))
       else
         M.open({ action = name, words = words }, request)
       end

@@ -3,6 +3,16 @@
 --
 -- The CLI aborts its turn at a rejection (2.1.329); its record says "idle" once the prompt is ready. Nothing is typed before: a key
 -- could answer a question of the CLI.
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local clock = lazy("claude-ide.clock")
+local kept_words = lazy("claude-ide.ui.kept_words")
+local notice = lazy("claude-ide.ui.notice")
+local prompt = lazy("claude-ide.terminal.prompt")
+local server = lazy("claude-ide.server")
+local sessions = lazy("claude-ide.sessions")
+local terminals = lazy("claude-ide.terminal")
+
 local M = {}
 
 ---Timeout of the abort. Measured: 40 to 300 ms, on a busy machine up to 3 s.
@@ -21,7 +31,7 @@ local unsubscribe ---@type fun()?
 
 ---@param why string a sentence without its full stop
 local function give_back(text, why)
-  require("claude-ide.ui.kept_words").give_back(text, why)
+  kept_words.give_back(text, why)
 end
 
 ---@param reason claude-ide.sessions.RejectionReason
@@ -52,7 +62,7 @@ end
 
 ---@param reason claude-ide.sessions.RejectionReason
 local function deliver(reason)
-  local prompt, buf = require("claude-ide.terminal.prompt"), reason.terminal:bufnr()
+  local buf = reason.terminal:bufnr()
   stop(reason)
   if not buf then
     give_back(reason.text, "Claude's terminal is gone")
@@ -61,7 +71,7 @@ local function deliver(reason)
   elseif not prompt.submit(buf, reason.text) then
     give_back(reason.text, "Claude's terminal does not accept input")
   elseif not reason.terminal:is_visible() then
-    require("claude-ide.ui.notice").info("Claude was told why.")
+    notice.info("Claude was told why.")
   end
 end
 
@@ -80,14 +90,13 @@ end
 ---@return claude-ide.terminal.Session? terminal
 ---@return integer|string pid of the CLI, or why there is no terminal
 local function target_of(client)
-  local known = require("claude-ide.server").client(client)
-  local terminals = require("claude-ide.terminal")
-  require("claude-ide.sessions").attach()
+  local known = server.client(client)
+  sessions.attach()
   local terminal = terminals.of_process(known and known.pid)
   local live = terminal and terminal:live()
   if terminal and live then
     return terminal, live.pid
-  elseif terminals.bufnr() and not live and require("claude-ide.sessions").problem() then
+  elseif terminals.bufnr() and not live and sessions.problem() then
     return nil, "What Claude is doing cannot be seen"
   end
   return nil, "Claude runs in another terminal"
@@ -120,16 +129,15 @@ function M.tell(client, text)
     pid = pid --[[@as integer]],
     client = client,
     terminal = terminal,
-    since = require("claude-ide.clock").now(),
+    since = clock.now(),
   }
   waiting[reason.pid] = reason
   vim.defer_fn(function()
     give_up(reason, "Claude was not ready")
   end, PATIENCE_MS)
-  unsubscribe = unsubscribe
-    or require("claude-ide.bus").on("session_changed", function(change)
-      look(change.session)
-    end)
+  unsubscribe = unsubscribe or bus.on("session_changed", function(change)
+    look(change.session)
+  end)
 end
 
 ---Whether a text waits for a terminal's next prompt.

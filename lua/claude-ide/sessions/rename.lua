@@ -4,6 +4,14 @@
 -- A CLI that runs the session reads the title at its next prompt: it checks the end of its transcript before it writes (measured,
 -- 2.1.329). Invariant: the transcript's existing bytes stay; the title is one whole line, appended at once, as by the CLI.
 
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local catalogue = lazy("claude-ide.sessions.catalogue")
+local log = lazy("claude-ide.log")
+local native = lazy("claude-ide.native")
+local notice = lazy("claude-ide.ui.notice")
+local phrases = lazy("claude-ide.sessions.phrases")
+
 local M = {}
 
 ---The CLI's limit.
@@ -17,8 +25,7 @@ end
 ---@param text string
 ---@return string? title nil: empty
 function M.clean(text)
-  local words = require("claude-ide.sessions.phrases")
-  local title = words.one_line(require("claude-ide.native").typed_text(text) or "")
+  local title = phrases.one_line(native.typed_text(text) or "")
   title = vim.trim(vim.fn.strcharpart(title, 0, MAX_CHARACTERS))
   return title ~= "" and title or nil
 end
@@ -103,7 +110,7 @@ local function rename(item, title, done)
     json_string(summary.id)
   )
   local beside = ('{"customTitle":%s}'):format(json_string(title))
-  local is_running = require("claude-ide.sessions.catalogue").running(summary.id) ~= nil
+  local is_running = catalogue.running(summary.id) ~= nil
   local work = vim.uv.new_work(write --[[@as fun(...: any): any]], function(err)
     vim.schedule(function()
       done(err --[[@as string?]])
@@ -113,19 +120,21 @@ local function rename(item, title, done)
 end
 
 local function take(item, text)
-  local notice, words = require("claude-ide.ui.notice"), require("claude-ide.sessions.phrases")
   local title = M.clean(text)
   if not title then
     return notice.error("A title needs at least one character that shows.")
   end
   rename(item, title, function(err)
     if err then
-      require("claude-ide.log").warn("%s cannot be renamed: %s", item.summary.file, err)
+      log.warn("%s cannot be renamed: %s", item.summary.file, err)
       return notice.error("The session cannot be renamed: " .. err)
     end
-    require("claude-ide.bus").emit("session_renamed", item.summary.id)
+    bus.emit("session_renamed", item.summary.id)
     notice.info(
-      ("Renamed “%s” to “%s”"):format(words.fit(words.title(item.summary), 30), words.fit(title, 30))
+      ("Renamed “%s” to “%s”"):format(
+        phrases.fit(phrases.title(item.summary), 30),
+        phrases.fit(title, 30)
+      )
     )
   end)
 end
@@ -137,8 +146,7 @@ function M.run(item, title)
   if title then
     return take(item, title)
   end
-  local words = require("claude-ide.sessions.phrases")
-  vim.ui.input({ prompt = "New title: ", default = words.title(item.summary) }, function(text)
+  vim.ui.input({ prompt = "New title: ", default = phrases.title(item.summary) }, function(text)
     if text then
       take(item, text)
     end

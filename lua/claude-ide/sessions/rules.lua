@@ -1,5 +1,11 @@
 -- Whether a rule may let a CLI run a shell command without asking. Rules are in settings, in the CLI's arguments, and in commands and
 -- skills of the user's. A superset of what the CLI does: a rule counts if its words before a `*` are anywhere in the command.
+local lazy = require("claude-ide.lazy")
+local ide_file = lazy("claude-ide.file")
+local server = lazy("claude-ide.server")
+local transport = lazy("claude-ide.sessions.transport")
+local workspace = lazy("claude-ide.workspace")
+
 local M = {}
 
 ---Limits of a file with rules, and of the files of commands and skills.
@@ -14,15 +20,14 @@ local MANAGED = {
 ---@param path string
 ---@return string
 local function text_of(path)
-  return require("claude-ide.file").read_now(path, MAX_BYTES) or ""
+  return ide_file.read_now(path, MAX_BYTES) or ""
 end
 
 ---@param client? integer
 ---@return string config of the user's
 ---@return string project
 local function folders(client)
-  return require("claude-ide.sessions.transport").config_dir(),
-    require("claude-ide.workspace").of_client(client)
+  return transport.config_dir(), workspace.of_client(client)
 end
 
 ---The settings of the user, the project and the computer that exist.
@@ -144,7 +149,7 @@ end
 ---@param command string
 ---@param done fun(may: boolean) also if that is unknown
 function M.may_allow(client, command, done)
-  local known = require("claude-ide.server").client(client)
+  local known = server.client(client)
   if not known or not known.pid or known.mapped then
     return done(true)
   end

@@ -1,5 +1,14 @@
 -- Requests to the library about sessions, and its responses: one callback per request, in order, on the main loop.
 -- Works without the server. Invariant: a cancelled request gets no callback; every other one is answered.
+local lazy = require("claude-ide.lazy")
+local at_exit = lazy("claude-ide.at_exit")
+local config = lazy("claude-ide.config")
+local live = lazy("claude-ide.sessions.live")
+local log = lazy("claude-ide.log")
+local native = lazy("claude-ide.native")
+local path = lazy("claude-ide.path")
+local wake = lazy("claude-ide.wake")
+
 local M = {}
 
 ---@class claude-ide.sessions.Listener
@@ -16,7 +25,6 @@ local config_dir
 ---Claude's configuration folder, determined like the CLI does.
 ---@return string
 function M.config_dir()
-  local path = require("claude-ide.path")
   local configured = vim.env.CLAUDE_CONFIG_DIR
   if configured and configured ~= "" then
     return path.normalize(configured)
@@ -40,24 +48,22 @@ function M.start()
   if config_dir == dir then
     return true
   end
-  local log = require("claude-ide.log")
   local options = {
     configDir = dir,
     cacheFile = vim.fn.stdpath("cache") .. "/claude-ide/sessions.json",
-    log = { path = log.path(), level = require("claude-ide.config").get().log.level },
+    log = { path = log.path(), level = config.get().log.level },
   }
   fail_all("Claude's configuration folder is another one now")
-  require("claude-ide.sessions.live").reset()
-  local started, err =
-    require("claude-ide.native").sessions_start(vim.json.encode(options), require("claude-ide.wake").handle())
+  live.reset()
+  local started, err = native.sessions_start(vim.json.encode(options), wake.handle())
   if not started then
     log.warn("sessions are not watched: %s", err)
     return false, err
   end
   config_dir = dir
-  require("claude-ide.at_exit")("sessions", function()
+  at_exit("sessions", function()
     listeners, config_dir = {}, nil
-    require("claude-ide.native").sessions_stop()
+    native.sessions_stop()
   end)
   return true
 end
@@ -65,7 +71,7 @@ end
 local function cancel(number)
   if listeners[number] then
     listeners[number] = nil
-    require("claude-ide.native").session_cancel(number)
+    native.session_cancel(number)
   end
 end
 
@@ -80,7 +86,7 @@ function M.request(request, listener)
   if started then
     local ok, json = pcall(vim.json.encode, request)
     if ok then
-      number, err = require("claude-ide.native").session_request(json)
+      number, err = native.session_request(json)
     else
       err = tostring(json)
     end
@@ -105,7 +111,7 @@ end
 ---@param event { type: string, id: integer, result: any, err: string?, hits: table[]?, delta: table?, info: table?, change: table? }
 local function receive(event)
   if event.type == "session_live" then
-    require("claude-ide.sessions.live").take(event.change --[[@as claude-ide.sessions.LiveChange]])
+    live.take(event.change --[[@as claude-ide.sessions.LiveChange]])
     return
   end
   local listener = listeners[event.id]

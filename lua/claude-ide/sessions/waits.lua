@@ -1,6 +1,9 @@
 -- When sessions waited for the user: transcripts do not tell, and a call's duration includes the wait for permission. In memory, from
 -- states that the library reports.
 
+local lazy = require("claude-ide.lazy")
+local clock = lazy("claude-ide.clock")
+
 local M = {}
 
 ---@alias claude-ide.sessions.Wait { [1]: integer, [2]: integer } start and end, Unix milliseconds
@@ -43,7 +46,7 @@ function M.take(before, session)
   elseif state.activity == "waiting" and state.waiting_for == was.waiting_for then
     return -- still, or again, and the end of the previous wait was not seen
   end
-  local now = state.since or require("claude-ide.clock").now()
+  local now = state.since or clock.now()
   if now > was.since then
     remember(before.id, { was.since, now })
   end

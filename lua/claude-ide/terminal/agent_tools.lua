@@ -2,6 +2,10 @@
 -- Source: the CLI 2.1.329. `--mcp-config` adds to the configuration files, also when repeated. It takes a file, read at startup.
 -- Invariant: the token is in no command line, which other users of the machine can read, and in no environment, which all commands of
 -- the model inherit.
+local lazy = require("claude-ide.lazy")
+local file = lazy("claude-ide.file")
+local ide_server = lazy("claude-ide.server")
+
 local M = {}
 
 local NAME = "nvim"
@@ -10,7 +14,7 @@ local NAME = "nvim"
 ---@param run? string name of the CLI, see `sessions.ours.of_caller`
 ---@return string[] argv
 function M.of(run)
-  local access = require("claude-ide.server").agent_access(run)
+  local access = ide_server.agent_access(run)
   if not access then
     return {}
   end
@@ -20,7 +24,7 @@ function M.of(run)
     headers = { Authorization = "Bearer " .. access.token },
   }
   local config = vim.json.encode({ mcpServers = { [NAME] = server } })
-  local path = require("claude-ide.file").private(".json", config)
+  local path = file.private(".json", config)
   -- With `=`: otherwise the flag consumes all following words, including the prompt.
   return path and { "--mcp-config=" .. path } or {}
 end

@@ -1,5 +1,16 @@
 -- `$EDITOR` of our terminals: a prompt, a plan or a commit message opens in this Neovim, in a split. The program that opened it waits
 -- until the buffer is gone.
+local lazy = require("claude-ide.lazy")
+local at_exit = lazy("claude-ide.at_exit")
+local config = lazy("claude-ide.config")
+local files = lazy("claude-ide.file")
+local guard = lazy("claude-ide.ui.guard")
+local log = lazy("claude-ide.log")
+local notice = lazy("claude-ide.ui.notice")
+local safely = lazy("claude-ide.safely")
+local waits = lazy("claude-ide.ui.guard.waits")
+local window = lazy("claude-ide.window")
+
 local M = {}
 
 ---Writes the file's name, its own process and a FIFO into a folder, and waits for a line in the FIFO. Its last argument is the file.
@@ -43,7 +54,7 @@ end
 ---@return table<string, string> environment of a terminal
 function M.environment()
   -- flatten.nvim does the same for all terminals.
-  if not require("claude-ide.config").get().terminal.editor or package.loaded.flatten then
+  if not config.get().terminal.editor or package.loaded.flatten then
     return {}
   end
   local path = write_script()
@@ -73,10 +84,10 @@ local function open_window(buf)
   local win = vim.api.nvim_get_current_win()
   local ok, err = pcall(vim.api.nvim_win_set_buf, win, buf)
   if not ok and vim.api.nvim_win_get_buf(win) ~= buf then
-    require("claude-ide.window").close(win)
+    window.close(win)
     error(err, 0)
   elseif not ok then
-    require("claude-ide.log").warn("an autocommand failed in a prompt's file: %s", err)
+    log.warn("an autocommand failed in a prompt's file: %s", err)
   end
 end
 
@@ -121,25 +132,25 @@ end
 ---@param folder string of the script
 ---@param caller ""|"tool" tool: a command of the model's, so the user may be typing
 function M.open(folder, caller)
-  require("claude-ide.at_exit")("terminal.editor", function()
+  at_exit("terminal.editor", function()
     vim.iter(vim.tbl_keys(waiting)):each(release)
   end)
-  local read = require("claude-ide.file").read_now
+  local read = files.read_now
   local file, fifo = assert(read(folder .. "/file", 4096)), folder .. "/closed"
   local buf = vim.fn.bufadd(vim.fn.fnamemodify(file, ":."))
   local pid = tonumber((read(folder .. "/process", 32))) --[[@as integer?]]
   local function shown()
-    require("claude-ide.safely").catch(show, function(trace)
+    safely.catch(show, function(trace)
       release(fifo)
-      require("claude-ide.log").error("a prompt's file does not open: %s", trace)
-      require("claude-ide.ui.notice").error(("%s cannot be opened here."):format(vim.fs.basename(file)))
+      log.error("a prompt's file does not open: %s", trace)
+      notice.error(("%s cannot be opened here."):format(vim.fs.basename(file)))
     end)({ buf = buf, pid = pid }, fifo)
   end
   if caller == "tool" then
-    require("claude-ide.ui.guard").when_no_key("editor " .. folder, shown)
+    guard.when_no_key("editor " .. folder, shown)
   else
     vim.schedule(function()
-      require("claude-ide.ui.guard.waits").when_windows_may_change(shown)
+      waits.when_windows_may_change(shown)
     end)
   end
   return ""

@@ -2,6 +2,15 @@
 -- Invariants: buffer and process survive a hidden window. The window follows the output while the user is elsewhere, unless they
 -- scrolled back.
 
+local lazy = require("claude-ide.lazy")
+local buffer_marks = lazy("claude-ide.ui.buffer_marks")
+local config = lazy("claude-ide.config")
+local keymaps = lazy("claude-ide.terminal.keymaps")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local paste = lazy("claude-ide.terminal.paste")
+local terminal_job = lazy("claude-ide.terminal.job")
+local zen_mode = lazy("claude-ide.ui.zen_mode")
+
 local M = {}
 
 ---@class claude-ide.terminal.Host
@@ -70,7 +79,7 @@ local function spawn(win, spec, on_exit)
   }
   -- The program starts with the window's size.
   local ok, job = pcall(vim.api.nvim_win_call, win, function()
-    return require("claude-ide.terminal.job").start(spec.argv, options)
+    return terminal_job.start(spec.argv, options)
   end)
   if not ok or job <= 0 then
     return nil, ok and (spec.argv[1] .. " could not be run") or tostring(job)
@@ -99,7 +108,7 @@ end
 ---@param on_exit fun(code: integer, closing: boolean)
 local function ended(host, handle, code, on_exit)
   handle.job = nil
-  local closing = handle.closing or (code == 0 and require("claude-ide.config").get().terminal.auto_close)
+  local closing = handle.closing or (code == 0 and config.get().terminal.auto_close)
   on_exit(code, closing)
   if not vim.api.nvim_buf_is_valid(handle.buf) then
     return
@@ -144,13 +153,13 @@ local function focus(handle)
   vim.api.nvim_set_current_win(win)
   if handle.view then
     vim.fn.winrestview(handle.view)
-  elseif handle.job and require("claude-ide.config").get().terminal.start_insert then
+  elseif handle.job and config.get().terminal.start_insert then
     vim.cmd.startinsert()
   end
 end
 
 local function keep_focus(handle)
-  require("claude-ide.ui.zen_mode").keep("terminal " .. handle.buf, {
+  zen_mode.keep("terminal " .. handle.buf, {
     is_there = function()
       return vim.api.nvim_get_current_buf() == handle.buf
     end,
@@ -167,14 +176,14 @@ function M.provider(host)
   local provider = {}
 
   function provider.open(spec, on_exit)
-    local buf = require("claude-ide.ui.own_buffer").create({ kind = "terminal" })
+    local buf = own_buffer.create({ kind = "terminal" })
     local handle = { buf = buf, closing = false } ---@type claude-ide.terminal.Handle
     if not spec.in_background then
       keep_focus(handle)
     end
     local ok, win = pcall(host.open_window, buf)
     if not ok then
-      require("claude-ide.ui.own_buffer").delete(buf)
+      own_buffer.delete(buf)
       error(win, 0) -- without room, for one
     end
     set_window_options(win)
@@ -187,12 +196,12 @@ function M.provider(host)
     end
     handle.job = job
     -- With a name "term://…" a restored session would start a CLI that does not know this Neovim.
-    require("claude-ide.ui.buffer_marks").name(buf, spec.title, "terminal")
+    buffer_marks.name(buf, spec.title, "terminal")
     vim.bo[buf].scrollback = 100000
     vim.b[buf].claude_terminal = job
     watch(handle)
-    require("claude-ide.terminal.keymaps").attach(buf)
-    require("claude-ide.terminal.paste").attach(buf)
+    keymaps.attach(buf)
+    paste.attach(buf)
     vim.bo[buf].filetype = FILETYPE
     if not spec.in_background then
       provider.focus(handle)

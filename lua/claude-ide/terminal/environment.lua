@@ -2,6 +2,10 @@
 -- Source: the CLI 2.1.329. It connects to the lock file whose port equals CLAUDE_CODE_SSE_PORT, whatever the file's folders;
 -- ENABLE_IDE_INTEGRATION enables the search; a proxy without an exception for loopback would intercept the connection.
 
+local lazy = require("claude-ide.lazy")
+local config = lazy("claude-ide.config")
+local workspace = lazy("claude-ide.workspace")
+
 local M = {}
 
 local LOOPBACK = { "localhost", "127.0.0.1" }
@@ -39,11 +43,11 @@ end
 ---@param chosen? string
 ---@return string
 function M.folder(chosen)
-  local wanted = chosen or require("claude-ide.config").get().terminal.cwd
+  local wanted = chosen or config.get().terminal.cwd
   if type(wanted) == "function" then
     wanted = wanted()
   end
-  return type(wanted) == "string" and vim.fs.normalize(wanted) or require("claude-ide.workspace").folders()[1]
+  return type(wanted) == "string" and vim.fs.normalize(wanted) or workspace.folders()[1]
 end
 
 ---Checks that the program and the folder exist.
@@ -51,7 +55,7 @@ end
 ---@return string? cwd
 ---@return string? why it cannot run
 function M.check(chosen)
-  local program = require("claude-ide.config").get().terminal.command[1]
+  local program = config.get().terminal.command[1]
   if vim.fn.executable(program) == 0 then
     return nil, ("`%s` was not found: see `:checkhealth claude-ide`."):format(program)
   end

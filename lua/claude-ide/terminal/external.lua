@@ -5,6 +5,12 @@
 -- Such a program is no parent of the CLI, and has mostly ended before it connects. So a shell that becomes the CLI writes down its
 -- process: any other CLI that connects meanwhile, as one that comes back from the last Neovim, is not taken for it.
 
+local lazy = require("claude-ide.lazy")
+local config = lazy("claude-ide.config")
+local file = lazy("claude-ide.file")
+local notice = lazy("claude-ide.ui.notice")
+local retry = lazy("claude-ide.retry")
+
 local M = {}
 
 ---A program with windows that can be opened, focused and closed from outside.
@@ -42,7 +48,7 @@ M.PROGRAMS = {
 
 ---@return claude-ide.terminal.external.Program? of the provider that the user chose
 local function program()
-  return M.PROGRAMS[require("claude-ide.config").get().terminal.provider]
+  return M.PROGRAMS[config.get().terminal.provider]
 end
 
 ---@param is_served boolean a server that the user runs starts it, which may have another PATH than Neovim
@@ -97,11 +103,11 @@ exec "$@"
 ]]
 
 function M.check()
-  local name, chosen = require("claude-ide.config").get().terminal.provider, program()
+  local name, chosen = config.get().terminal.provider, program()
   if chosen then
     local is_inside = (vim.env[chosen.inside] or "") ~= ""
     return is_inside, ('terminal.provider is "%s", and Neovim does not run in it.'):format(name)
-  elseif not require("claude-ide.config").get().terminal.external then
+  elseif not config.get().terminal.external then
     return false,
       'terminal.provider is "external": say which program in terminal.external, e.g. { "kitty", "--" }.'
   end
@@ -113,13 +119,13 @@ end
 ---@return claude-ide.terminal.external.Handle? handle
 ---@return string? err
 function M.open(spec, on_exit)
-  local script = require("claude-ide.file").private(".sh", SCRIPT)
+  local script = file.private(".sh", SCRIPT)
   if not script then
     return nil, "No temporary file can be written."
   end
   spec = vim.tbl_extend("force", spec, { argv = vim.list_extend({ "sh", script }, spec.argv) })
   local chosen = program()
-  local template = chosen and chosen.open or require("claude-ide.config").get().terminal.external ---@type any
+  local template = chosen and chosen.open or config.get().terminal.external ---@type any
   if type(template) == "function" then
     local ok, result = pcall(template, spec)
     if not ok then
@@ -132,7 +138,7 @@ function M.open(spec, on_exit)
   end
   local handle = { program = chosen, pid_file = script .. ".pid" } ---@type claude-ide.terminal.external.Handle
   local function await_cli()
-    require("claude-ide.retry").until_found(
+    retry.until_found(
       function(answer)
         answer(M.pid(handle))
       end,
@@ -140,14 +146,12 @@ function M.open(spec, on_exit)
       function(pid)
         if not pid then
           on_exit(0, true)
-          return require("claude-ide.ui.notice").warn("Claude did not begin in the other terminal.")
+          return notice.warn("Claude did not begin in the other terminal.")
         end
-        require("claude-ide.retry").until_ended({ pid }, AT_ONCE_MS, function(has_ended)
+        retry.until_ended({ pid }, AT_ONCE_MS, function(has_ended)
           if has_ended and not handle.closing then
             on_exit(1, true)
-            require("claude-ide.ui.notice").warn(
-              ("Claude ended at once in the other terminal. Try `%s` there."):format(spec.argv[3])
-            )
+            notice.warn(("Claude ended at once in the other terminal. Try `%s` there."):format(spec.argv[3]))
           end
         end)
       end
@@ -171,7 +175,7 @@ function M.open(spec, on_exit)
         await_cli()
       else
         on_exit(code, true)
-        require("claude-ide.ui.notice").warn(("%s ended with code %d"):format(template[1], code))
+        notice.warn(("%s ended with code %d"):format(template[1], code))
       end
     end,
   })
@@ -199,7 +203,7 @@ end
 
 function M.focus(handle)
   if not control(handle, handle.program and handle.program.focus) then
-    require("claude-ide.ui.notice").info("Claude runs in a window of its own.")
+    notice.info("Claude runs in a window of its own.")
   end
 end
 
@@ -209,7 +213,7 @@ function M.is_visible()
 end
 
 function M.pid(handle)
-  handle.pid = handle.pid or tonumber((require("claude-ide.file").read_now(handle.pid_file, 32)))
+  handle.pid = handle.pid or tonumber((file.read_now(handle.pid_file, 32)))
   return handle.pid
 end
 

@@ -2,6 +2,16 @@
 -- Invariant: a CLI whose Neovim is gone, stopped or busy works as without hooks. So no hook here is a tool of the server (`mcp_tool`):
 -- if the server is not connected, CLI 2.1.329 prints an error for each such hook, except PermissionRequest, Elicitation and
 -- MessageDisplay. A command that exits with 0 is silent, and so is one that runs out of time, except for UserPromptSubmit.
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local file = lazy("claude-ide.file")
+local ide_config = lazy("claude-ide.config")
+local ide_path = lazy("claude-ide.path")
+local native = lazy("claude-ide.native")
+local position = lazy("claude-ide.position")
+local safely = lazy("claude-ide.safely")
+local transport = lazy("claude-ide.sessions.transport")
+
 local M = {}
 
 ---A hook. In `body`, `p` is the CLI's process, and `ask {name} {times} [{begun}]` creates an empty file and waits until Neovim removes it,
@@ -19,7 +29,7 @@ local HOOKS = {
   {
     event = "PreToolUse",
     matcher = function()
-      return table.concat({ "Read", unpack(require("claude-ide.native").writing_tools() or {}) }, "|")
+      return table.concat({ "Read", unpack(native.writing_tools() or {}) }, "|")
     end,
     wanted = function(context)
       return context.unsaved ~= "off"
@@ -102,7 +112,7 @@ for event, activity in vim.spairs(ACTIVITIES) do
       return "idle_prompt"
     end or nil,
     wanted = function()
-      local config = require("claude-ide.sessions.transport").config_dir()
+      local config = transport.config_dir()
       return vim.fn.isdirectory(config .. "/projects") == 1 and vim.fn.isdirectory(config .. "/sessions") == 0
     end,
     body = ([[
@@ -155,7 +165,7 @@ local function path_of(name)
 end
 
 local function write(name, bytes)
-  require("claude-ide.file").replace(path_of(name), bytes)
+  file.replace(path_of(name), bytes)
 end
 
 local function remove(name)
@@ -182,7 +192,7 @@ local function on_signal(name)
   if open[name] or not handlers[kind] then
     return
   end
-  local text = require("claude-ide.file").read_now(path_of(name), MOST_BYTES)
+  local text = file.read_now(path_of(name), MOST_BYTES)
   if not text or (kind == "state" and not text:find("\n")) then
     return -- it is gone, or not written yet
   end
@@ -209,13 +219,13 @@ local function start()
   end
   folder = path
   local watcher = assert(vim.uv.new_fs_event())
-  local handle = vim.schedule_wrap(require("claude-ide.safely").wrap("handle a hook", on_signal))
+  local handle = vim.schedule_wrap(safely.wrap("handle a hook", on_signal))
   watcher:start(path, {}, function(_, name)
     if name and name:find("^%l+%.%d+$") then
       handle(name)
     end
   end)
-  require("claude-ide.bus").emit("hooks_given")
+  bus.emit("hooks_given")
   return folder
 end
 
@@ -223,7 +233,7 @@ end
 ---@param is_chat boolean
 ---@return table<string, table[]> by event
 function M.hooks(is_chat)
-  local context, hooks = require("claude-ide.config").get().context, {}
+  local context, hooks = ide_config.get().context, {}
   for _, hook in ipairs(HOOKS) do
     local path = not (is_chat and hook.of_terminal) and hook.wanted(context) and start()
     if path then
@@ -249,7 +259,7 @@ end
 ---@param text string
 ---@return string
 function M.bounded(text)
-  text = require("claude-ide.position").valid(text)
+  text = position.valid(text)
   if #text <= MOST_BYTES then
     return text
   end
@@ -305,7 +315,7 @@ function M.note(buf, text)
   if not folder or before == (text and path) then
     return
   end
-  local real = text and require("claude-ide.path").real(path)
+  local real = text and ide_path.real(path)
   named[buf] = real and (path == real and { path } or { path, real }) or nil
   write_files()
 end

@@ -1,4 +1,12 @@
 -- States of sessions whose CLI writes no record of them, as its hooks report them. A record comes first.
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local clock = lazy("claude-ide.clock")
+local hook_folder = lazy("claude-ide.terminal.hook_folder")
+local live = lazy("claude-ide.sessions.live")
+local process = lazy("claude-ide.process")
+local retry = lazy("claude-ide.retry")
+
 local M = {}
 
 ---How long a process may take to end after its connection.
@@ -10,7 +18,6 @@ local reported = {}
 ---@param pid integer
 ---@param change claude-ide.sessions.LiveChange
 local function take(pid, change)
-  local live = require("claude-ide.sessions.live")
   local known = live.of_pid(pid)
   if known == reported[pid] then
     reported[pid] = change.session.state.activity ~= "gone" and change.session or nil
@@ -25,7 +32,7 @@ local function on_state(pid, _, line)
   if not activity or not id or not cwd then
     return
   end
-  local before, now = reported[pid], require("claude-ide.clock").now()
+  local before, now = reported[pid], clock.now()
   ---@type claude-ide.sessions.Live
   local session = {
     pid = pid,
@@ -50,9 +57,9 @@ end
 ---@param session claude-ide.sessions.Live
 local function forget_once_ended(pid, session)
   local function look(answer)
-    answer(not require("claude-ide.process").runs(pid) or nil)
+    answer(not process.runs(pid) or nil)
   end
-  require("claude-ide.retry").until_found(look, PATIENCE_MS, function(has_ended)
+  retry.until_found(look, PATIENCE_MS, function(has_ended)
     if has_ended and reported[pid] then
       local gone = vim.deepcopy(session)
       gone.liveness, gone.state = "dead", { activity = "gone", source = "hooks" }
@@ -63,8 +70,8 @@ end
 
 ---Handles the reports of hooks.
 M.attach = require("claude-ide.once")(function()
-  require("claude-ide.terminal.hook_folder").on("state", on_state)
-  require("claude-ide.bus").on("client_disconnected", function(client)
+  hook_folder.on("state", on_state)
+  bus.on("client_disconnected", function(client)
     local session = client.pid and reported[client.pid]
     if session then
       forget_once_ended(client.pid, session)

@@ -3,6 +3,17 @@
 -- Source: CLI 2.1.329. If `--settings` is given twice, only the last counts, so the user's are merged with ours; hooks in other settings
 -- run as well. `${field}` is replaced with a field of the hook's input, once: the inserted text is not expanded again.
 -- What Claude is told about the editor goes through hook_folder.lua.
+local lazy = require("claude-ide.lazy")
+local config = lazy("claude-ide.config")
+local file = lazy("claude-ide.file")
+local hook_folder = lazy("claude-ide.terminal.hook_folder")
+local log = lazy("claude-ide.log")
+local native = lazy("claude-ide.native")
+local paths = lazy("claude-ide.path")
+local position = lazy("claude-ide.position")
+local rules = lazy("claude-ide.sessions.rules")
+local workspace = lazy("claude-ide.workspace")
+
 local M = {}
 
 ---A call waits for the user as long as its dialog does. Lines are shown only after their hook has answered: a stopped Neovim must not
@@ -40,12 +51,12 @@ local function asking()
     schema = "requested_schema",
     url = "url",
   })
-  local wait = tostring(require("claude-ide.config").get().hooks.held_dialog_s)
+  local wait = tostring(config.get().hooks.held_dialog_s)
   ask.input.wait, form.input.wait = wait, wait
   -- Edits are asked for as diffs, except those of notebooks (2.1.329).
   local are_diffs = vim.tbl_filter(function(tool)
     return tool ~= "NotebookEdit"
-  end, require("claude-ide.native").writing_tools() or {})
+  end, native.writing_tools() or {})
   local edits = table.concat(are_diffs, "|")
   return {
     PermissionRequest = { matcher = ("^(?!(%s)$).*"):format(edits), hooks = { ask } },
@@ -66,14 +77,14 @@ end
 ---@return string? before nil: there is no file
 local function settings_with(folder, hooks)
   local path = settings_of(folder)
-  local before, why = require("claude-ide.file").read_now(path, MAX_SETTINGS)
+  local before, why = file.read_now(path, MAX_SETTINGS)
   if not before and vim.uv.fs_stat(path) then
     return nil, ("%s cannot be read: %s"):format(path, why or "unknown")
-  elseif before and require("claude-ide.position").valid(before) ~= before then
+  elseif before and position.valid(before) ~= before then
     return nil, ("%s stays as it is: it is no UTF-8"):format(vim.fn.fnamemodify(path, ":~:."))
   end
   local json = next(hooks) and vim.json.encode(hooks) or "{}"
-  local text, err = require("claude-ide.native").settings_with_hooks(before, json)
+  local text, err = native.settings_with_hooks(before, json)
   return text, err and ("%s stays as it is: %s"):format(vim.fn.fnamemodify(path, ":~:."), err), before
 end
 
@@ -89,7 +100,7 @@ end
 ---@return string? json
 ---@return string? err
 function M.settings()
-  return require("claude-ide.native").settings_with_hooks(nil, vim.json.encode(asking()))
+  return native.settings_with_hooks(nil, vim.json.encode(asking()))
 end
 
 ---Writes the hooks to the project's local settings, or takes them out.
@@ -97,7 +108,7 @@ end
 ---@return string? path
 ---@return string? err
 function M.keep(is_wanted)
-  local folder = require("claude-ide.workspace").folders()[1]
+  local folder = workspace.folders()[1]
   local path = settings_of(folder)
   local text, err, before = settings_with(folder, is_wanted and asking() or {})
   if not text then
@@ -108,7 +119,7 @@ function M.keep(is_wanted)
     local ok, why = vim.uv.fs_unlink(path)
     return ok and path or nil, why
   end
-  local target = require("claude-ide.path").real(path)
+  local target = paths.real(path)
   local stat = vim.uv.fs_stat(target)
   if not stat and vim.uv.fs_lstat(path) then
     return nil,
@@ -119,7 +130,7 @@ function M.keep(is_wanted)
     return nil, ("%s cannot be made"):format(vim.fs.dirname(path))
   end
   local mode = stat and stat.mode or tonumber("644", 8) --[[@as integer]]
-  if not require("claude-ide.file").replace(target, text, mode) then
+  if not file.replace(target, text, mode) then
     return nil, ("%s cannot be written"):format(path)
   end
   return path
@@ -129,7 +140,7 @@ end
 ---@param cwd string
 ---@return table<string, table[]> by event
 local function ours(asks_here, cwd)
-  local all = require("claude-ide.terminal.hook_folder").hooks(asks_here)
+  local all = hook_folder.hooks(asks_here)
   local function add(hooks)
     for event, one in pairs(hooks) do
       all[event] = all[event] or {}
@@ -178,7 +189,7 @@ end
 local function read(settings, cwd)
   if not settings:find("^%s*{") then
     local path = settings:sub(1, 1) == "/" and settings or ("%s/%s"):format(cwd, settings)
-    settings = assert(require("claude-ide.file").read_now(path, MAX_SETTINGS), "it cannot be read")
+    settings = assert(file.read_now(path, MAX_SETTINGS), "it cannot be read")
   end
   return vim.json.decode(settings)
 end
@@ -216,7 +227,7 @@ end
 ---The settings of Claude's that switch off all hooks, if any do.
 ---@return string? path
 function M.disabled_by()
-  for _, one in ipairs(require("claude-ide.sessions.rules").settings()) do
+  for _, one in ipairs(rules.settings()) do
     if one.settings.disableAllHooks == true then
       return one.path
     end
@@ -232,15 +243,15 @@ end
 ---@return string[] hooks
 ---@return string[] args
 function M.of(command, args, cwd, asks_here)
-  if not require("claude-ide.config").get().hooks.enabled then
+  if not config.get().hooks.enabled then
     return command, {}, args
   end
   local plain_command, of_command = without_settings(command)
   local plain_args, of_args = without_settings(args)
   local ok, json = pcall(merged, of_args or of_command, cwd, asks_here == true)
-  local path = ok and require("claude-ide.file").private(".json", json)
+  local path = ok and file.private(".json", json)
   if not path then
-    require("claude-ide.log").warn("Claude starts without hooks: %s", ok and "no file can be written" or json)
+    log.warn("Claude starts without hooks: %s", ok and "no file can be written" or json)
     return command, {}, args
   end
   return plain_command, { "--settings=" .. path }, plain_args

@@ -1,6 +1,24 @@
 -- The terminals that run the CLI: selects their provider, and the one that commands apply to.
 -- A terminal is an object (session.lua). Of several, one is visible in a tab page.
 
+local lazy = require("claude-ide.lazy")
+local agent_tools = lazy("claude-ide.terminal.agent_tools")
+local bus = lazy("claude-ide.bus")
+local choose = lazy("claude-ide.ui.choose")
+local config = lazy("claude-ide.config")
+local editor = lazy("claude-ide.terminal.editor")
+local environment = lazy("claude-ide.terminal.environment")
+local external = lazy("claude-ide.terminal.external")
+local keymaps = lazy("claude-ide.terminal.keymaps")
+local notice = lazy("claude-ide.ui.notice")
+local one_line = lazy("claude-ide.ui.one_line")
+local phrases = lazy("claude-ide.sessions.phrases")
+local remembered = lazy("claude-ide.terminal.remembered")
+local server = lazy("claude-ide.server")
+local sessions_live = lazy("claude-ide.sessions.live")
+local terminal_hooks = lazy("claude-ide.terminal.hooks")
+local terminal_session = lazy("claude-ide.terminal.session")
+
 local M = {}
 
 ---A program to run, with everything that a provider needs.
@@ -66,7 +84,7 @@ end
 ---The terminal of the current tab page: one that is visible there or, with `terminal.per_tab`, was used there.
 ---@return claude-ide.terminal.Session?
 function M.of_tab()
-  local tab = require("claude-ide.config").get().terminal.per_tab and vim.api.nvim_get_current_tabpage()
+  local tab = config.get().terminal.per_tab and vim.api.nvim_get_current_tabpage()
   return M.last_used(vim.tbl_filter(function(session)
     return session.tab == tab or session:is_visible()
   end, M.list()))
@@ -81,7 +99,7 @@ end
 ---The terminal that commands show, hide and end.
 ---@return claude-ide.terminal.Session?
 local function meant()
-  return M.of_tab() or not require("claude-ide.config").get().terminal.per_tab and M.current() or nil
+  return M.of_tab() or not config.get().terminal.per_tab and M.current() or nil
 end
 
 ---The terminal whose CLI is this process.
@@ -102,7 +120,7 @@ function M.is_focused_on(pid)
     return session:is_focused()
   end
   local job = vim.bo.buftype == "terminal" and vim.b.terminal_job_pid or nil
-  return pid ~= nil and job ~= nil and require("claude-ide.sessions.live").is_below(pid, job)
+  return pid ~= nil and job ~= nil and sessions_live.is_below(pid, job)
 end
 
 ---What the user calls a CLI that asks or is sent something.
@@ -143,23 +161,21 @@ end
 
 ---@return claude-ide.terminal.Provider
 local function provider()
-  local chosen = require("claude-ide.config").get().terminal.provider
+  local chosen = config.get().terminal.provider
   if type(chosen) == "table" then
     return chosen
   end
-  local is_program = require("claude-ide.terminal.external").PROGRAMS[chosen]
+  local is_program = external.PROGRAMS[chosen]
   return require("claude-ide.terminal." .. (is_program and "external" or chosen))
 end
 
 ---Starts the server, whose port the CLI needs to find this Neovim. Without it the CLI runs unconnected.
 ---@return integer? port
 local function start_server()
-  local info, err = require("claude-ide.server").start()
+  local info, err = server.start()
   if not info then
     local why = tostring(err)
-    require("claude-ide.ui.notice").warn(
-      require("claude-ide.ui.one_line").fitting({ "Claude runs without this Neovim: " .. why, why })
-    )
+    notice.warn(one_line.fitting({ "Claude runs without this Neovim: " .. why, why }))
     return nil
   end
   return info.port
@@ -192,23 +208,23 @@ end
 ---@return claude-ide.terminal.Spec? spec
 ---@return string? why reason if it cannot run
 local function spec_of(args, folder, name)
-  local options = require("claude-ide.config").get().terminal
-  local cwd, why = require("claude-ide.terminal.environment").check(folder)
+  local options = config.get().terminal
+  local cwd, why = environment.check(folder)
   if not cwd then
     return nil, why
   end
-  local ide_env, given = require("claude-ide.terminal.environment").of(start_server(), vim.fn.environ()), args
+  local ide_env, given = environment.of(start_server(), vim.fn.environ()), args
   local argv = vim.deepcopy(options.command)
   if options.provider ~= "none" then
     local hooks ---@type string[]
-    argv, hooks, args = require("claude-ide.terminal.hooks").of(argv, args, cwd)
-    vim.list_extend(argv, require("claude-ide.terminal.agent_tools").of(RUN:format(next_id)))
+    argv, hooks, args = terminal_hooks.of(argv, args, cwd)
+    vim.list_extend(argv, agent_tools.of(RUN:format(next_id)))
     vim.list_extend(argv, hooks)
   end
   return {
     argv = vim.list_extend(argv, args),
     cwd = cwd,
-    env = vim.tbl_extend("force", ide_env, require("claude-ide.terminal.editor").environment(), options.env),
+    env = vim.tbl_extend("force", ide_env, editor.environment(), options.env),
     ide_env = ide_env,
     title = name or free_title(),
     name = name,
@@ -226,13 +242,13 @@ end
 ---Hides what is in the way of a terminal: the tab page's other terminals, and chats if there is no room for both.
 local function make_room()
   M.make_room()
-  require("claude-ide.bus").emit("terminal_opens")
+  bus.emit("terminal_opens")
 end
 
 ---Shows a terminal, in place of another one; with `terminal.per_tab` in its own tab page.
 ---@param session claude-ide.terminal.Session
 function M.show(session)
-  local per_tab = require("claude-ide.config").get().terminal.per_tab
+  local per_tab = config.get().terminal.per_tab
   if per_tab and vim.api.nvim_tabpage_is_valid(session.tab) then
     vim.api.nvim_set_current_tabpage(session.tab)
   end
@@ -276,17 +292,17 @@ local function begin(spec)
   end
   if not ok then
     why = why or "The terminal cannot be opened here."
-    require("claude-ide.ui.notice").error(why)
+    notice.error(why)
     return nil, why
   end
   close_ended()
   make_room()
   local id = next_id
   next_id = id + 1
-  local session, err = require("claude-ide.terminal.session").start(id, with, spec)
+  local session, err = terminal_session.start(id, with, spec)
   if not session then
     err = "The terminal did not open: " .. err
-    require("claude-ide.ui.notice").error(err)
+    notice.error(err)
     return nil, err
   end
   table.insert(sessions, session)
@@ -294,7 +310,7 @@ local function begin(spec)
 end
 
 local remember = require("claude-ide.once")(function()
-  require("claude-ide.terminal.remembered").follow(M.list)
+  remembered.follow(M.list)
 end)
 
 ---@param args string[]
@@ -302,14 +318,14 @@ end)
 ---@return claude-ide.terminal.Session? session
 ---@return string? err also shown, unless it was started in the background
 local function start(args, options)
-  require("claude-ide.terminal.keymaps").serve(M)
+  keymaps.serve(M)
   remember()
   if options.name then
     args = vim.list_extend({ ("--name=%s"):format(options.name) }, args)
   end
   local spec, why = spec_of(args, options.cwd, options.name)
   if not spec then
-    require("claude-ide.ui.notice").error(why or "")
+    notice.error(why or "")
     return nil, why
   end
   spec.in_background = options.in_background
@@ -342,8 +358,7 @@ end
 ---@return string sentence with the session's state, if known
 local function running_words(session)
   local running = session:live()
-  local doing = running and (" (%s)"):format(require("claude-ide.sessions.phrases").activity(running.state))
-    or ""
+  local doing = running and (" (%s)"):format(phrases.activity(running.state)) or ""
   return "Claude is already running" .. doing
 end
 
@@ -370,15 +385,15 @@ end
 ---@param live claude-ide.sessions.Live with a job
 ---@param argv string[] the command that shows it
 function M.attach(live, argv)
-  require("claude-ide.terminal.keymaps").serve(M)
-  local cwd, why = require("claude-ide.terminal.environment").check(live.cwd)
+  keymaps.serve(M)
+  local cwd, why = environment.check(live.cwd)
   if not cwd then
-    return require("claude-ide.ui.notice").error(why or "")
+    return notice.error(why or "")
   end
   begin({
     argv = argv,
     cwd = cwd,
-    env = require("claude-ide.config").get().terminal.env,
+    env = config.get().terminal.env,
     ide_env = {},
     title = live.name or free_title(),
     args = {},
@@ -394,25 +409,21 @@ local function replace(session, args, options)
   local doing = options.purpose or ("restart with %s"):format(table.concat(args, " "))
   local keep, again = "Keep it", "End it and " .. doing
   local beside = ("Keep it and %s in another terminal"):format((doing:gsub("^restart", "start")))
-  require("claude-ide.ui.choose").select(
-    { keep, again, beside },
-    { prompt = running_words(session) },
-    function(choice)
-      if choice == again then
-        before(options, function()
-          if session:is_alive() then
-            restart(session, args, options.cwd)
-          else
-            M.open(args, { cwd = options.cwd, purpose = options.purpose })
-          end
-        end)
-      elseif choice == beside then
-        M.new(args, options)
-      elseif choice == keep then
-        M.show(session)
-      end
+  choose.select({ keep, again, beside }, { prompt = running_words(session) }, function(choice)
+    if choice == again then
+      before(options, function()
+        if session:is_alive() then
+          restart(session, args, options.cwd)
+        else
+          M.open(args, { cwd = options.cwd, purpose = options.purpose })
+        end
+      end)
+    elseif choice == beside then
+      M.new(args, options)
+    elseif choice == keep then
+      M.show(session)
     end
-  )
+  end)
 end
 
 ---Shows and focuses the CLI; starts it if necessary.

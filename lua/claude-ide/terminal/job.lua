@@ -1,4 +1,7 @@
 -- Starts a program in a buffer, which becomes its terminal.
+local lazy = require("claude-ide.lazy")
+local option = lazy("claude-ide.option")
+
 local M = {}
 
 ---In the current buffer and window.
@@ -10,7 +13,7 @@ function M.start(argv, options, ignored)
   -- Before 0.12 the buffer gets its name between the program's start and that of the terminal's emulator. Autocommands of the name
   -- let Neovim read: what the program has written by then is lost. The name is no file's anyway.
   local events = "BufFilePre,BufFilePost" .. (ignored and "," .. ignored or "")
-  return require("claude-ide.option").without_events(events, function()
+  return option.without_events(events, function()
     if vim.fn.has("nvim-0.11") == 1 then
       options.term = true
       return vim.fn.jobstart(argv, options)

@@ -2,6 +2,9 @@
 -- The CLI 2.1.329 uses most keys with Ctrl, Meta and Shift, recently also Ctrl-]; it refuses to bind Ctrl-\ because that is a terminal's
 -- quit key. Neovim's own escape begins with Ctrl-\, and so does our default.
 
+local lazy = require("claude-ide.lazy")
+local config = lazy("claude-ide.config")
+
 local M = {}
 
 ---@param direction "h"|"j"|"k"|"l"
@@ -48,7 +51,7 @@ local ACTIONS = {
 
 ---@param buf integer
 function M.attach(buf)
-  for name, keys in pairs(require("claude-ide.config").get().terminal.keymaps) do
+  for name, keys in pairs(config.get().terminal.keymaps) do
     for _, lhs in ipairs(type(keys) == "table" and keys or { keys or nil }) do
       local action = ACTIONS[name]
       vim.keymap.set("t", lhs, action.run, { buffer = buf, desc = "Claude Code: " .. action.desc })

@@ -1,6 +1,10 @@
 -- The terminal in a split, which keeps the size that the user gave it.
 -- Invariant: when it is closed, the other windows have their previous sizes.
 
+local lazy = require("claude-ide.lazy")
+local config = lazy("claude-ide.config")
+local window = lazy("claude-ide.window")
+
 ---@class claude-ide.terminal.native.Placed
 ---@field others claude-ide.WindowSizes before it was opened
 ---@field size integer initial size
@@ -18,14 +22,14 @@ local LEAST_COLUMNS, LEAST_LINES = 20, 5
 ---@return boolean vertical
 ---@return "left"|"right"|"top"|"bottom" side
 local function orientation()
-  local side = require("claude-ide.config").get().terminal.side
+  local side = config.get().terminal.side
   return side == "left" or side == "right", side
 end
 
 ---@param vertical boolean
 ---@return integer
 local function wanted_size(vertical)
-  local size = require("claude-ide.config").get().terminal.size
+  local size = config.get().terminal.size
   local total = vertical and vim.o.columns or vim.o.lines
   local least = vertical and LEAST_COLUMNS or LEAST_LINES
   local cells = chosen_size or (size < 1 and math.floor(total * size + 0.5) or math.floor(size))
@@ -61,7 +65,7 @@ end
 local function open_window(buf)
   local vertical, side = orientation()
   local at = {
-    others = require("claude-ide.window").sizes(0),
+    others = window.sizes(0),
     size = wanted_size(vertical),
   }
   local win = vim.api.nvim_open_win(buf, false, {
@@ -93,14 +97,14 @@ local function close_window(win)
   local at = placed[win]
   placed[win] = nil
   local vertical = orientation()
-  local splits = require("claude-ide.window").splits
+  local splits = window.splits
   local tab = vim.api.nvim_win_get_tabpage(win)
   if at and actual_size(win, vertical) ~= at.size and #splits(tab) > 1 then
     chosen_size = actual_size(win, vertical)
   end
-  require("claude-ide.window").close(win)
+  window.close(win)
   if at and vim.api.nvim_tabpage_is_valid(tab) then
-    require("claude-ide.window").restore_sizes(tab, at.others)
+    window.restore_sizes(tab, at.others)
   end
 end
 

@@ -2,6 +2,9 @@
 -- Neovim before 0.12.2 splits a long paste, and the CLI takes each part for a separate paste ("[Pasted text #1]", "[Pasted text #2]",
 -- …). There the parts are joined, in our terminals only.
 
+local lazy = require("claude-ide.lazy")
+local typing = lazy("claude-ide.ui.guard.typing")
+
 local M = {}
 
 ---Buffers of our terminals.
@@ -21,7 +24,7 @@ local function install()
   vim.paste = function(lines, phase)
     local buf = vim.api.nvim_get_current_buf()
     if ours[buf] then
-      require("claude-ide.ui.guard.typing").note_paste(buf)
+      typing.note_paste(buf)
     end
     if phase == -1 or comes_whole or not ours[buf] then
       return neovims_own(lines, phase)

@@ -1,6 +1,11 @@
 -- Types text into the prompt of a CLI in one of our terminals.
 -- Invariant: it arrives as plain text. It cannot end the paste, run a command, or exit the CLI (`crates/session/src/typed.rs`).
 
+local lazy = require("claude-ide.lazy")
+local log = lazy("claude-ide.log")
+local native = lazy("claude-ide.native")
+local typing = lazy("claude-ide.ui.guard.typing")
+
 local M = {}
 
 ---Whether the CLI's prompt is empty, from the screen: a line that begins with `❯`, in a frame. The selected answer of a question
@@ -44,7 +49,6 @@ end
 ---@param buf integer
 ---@return boolean
 function M.is_ready(buf)
-  local typing = require("claude-ide.ui.guard.typing")
   local is_quiet = vim.api.nvim_get_current_buf() ~= buf or typing.quiet_for() > QUIET_MS
   return is_quiet and not is_taking(buf) and looks_empty(buf) == true
 end
@@ -57,7 +61,7 @@ function M.has_draft(buf)
   if empty ~= nil then
     return not empty
   end
-  return require("claude-ide.ui.guard.typing").has_unsent(buf)
+  return typing.has_unsent(buf)
 end
 
 ---Whether the user's hooks have a prompt before the CLI takes it: it is stored nowhere, and the session's record does not tell. While the
@@ -86,12 +90,12 @@ end
 ---@param text string
 ---@return boolean done
 function M.paste(buf, text)
-  local words = require("claude-ide.native").typed_text(text) or ""
+  local words = native.typed_text(text) or ""
   local channel = vim.api.nvim_buf_is_valid(buf) and vim.bo[buf].channel or 0
   if words == "" or channel == 0 then
     return false
   end
-  require("claude-ide.ui.guard.typing").note_paste(buf)
+  typing.note_paste(buf)
   note_written(buf)
   return (pcall(vim.api.nvim_chan_send, channel, "\27[200~" .. words .. "\27[201~"))
 end
@@ -110,7 +114,7 @@ end
 ---@param is_command? boolean allow a slash command
 ---@return boolean sent
 function M.submit(buf, text, is_command)
-  local keys = require("claude-ide.native").typed_keys(text, is_command == true)
+  local keys = native.typed_keys(text, is_command == true)
   local channel = vim.api.nvim_buf_is_valid(buf) and vim.bo[buf].channel or 0
   if not keys or channel == 0 then
     return false
@@ -118,7 +122,7 @@ function M.submit(buf, text, is_command)
   note_written(buf)
   local ok, err = pcall(vim.api.nvim_chan_send, channel, keys)
   if not ok then
-    require("claude-ide.log").warn("the terminal takes no words: %s", err)
+    log.warn("the terminal takes no words: %s", err)
   end
   return ok
 end

@@ -1,5 +1,16 @@
 -- Remembers the terminals of a Neovim, also of one that was killed: the next one of the project offers their sessions again.
 -- Invariants: a terminal of a running Neovim is not offered. What a Neovim offers and the user does not resume, the next one offers.
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local catalogue = lazy("claude-ide.sessions.catalogue")
+local files = lazy("claude-ide.file")
+local notice = lazy("claude-ide.ui.notice")
+local process = lazy("claude-ide.process")
+local retry = lazy("claude-ide.retry")
+local sessions = lazy("claude-ide.sessions")
+local soon = lazy("claude-ide.soon")
+local workspace = lazy("claude-ide.workspace")
+
 local M = {}
 
 ---@class claude-ide.terminal.Remembered
@@ -50,7 +61,7 @@ local function path_of(pid)
 end
 
 local function project()
-  return require("claude-ide.workspace").folders()[1]
+  return workspace.folders()[1]
 end
 
 ---Drops those of earlier Neovims that run here again, and the oldest.
@@ -94,14 +105,14 @@ local function write()
   end
   vim.fn.mkdir(folder(), "p", "0o700")
   local record = { project = project(), terminals = list } ---@type claude-ide.terminal.Record
-  require("claude-ide.file").replace(path, vim.json.encode(record))
+  files.replace(path, vim.json.encode(record))
 end
 
 ---Keeps the record up to date.
 ---@param list fun(): claude-ide.terminal.Session[] those that run
 function M.follow(list)
   running = list
-  require("claude-ide.bus").on("session_changed", require("claude-ide.soon")(write, DELAY_MS))
+  bus.on("session_changed", soon(write, DELAY_MS))
 end
 
 ---A session that goes on in the background: the next Neovim shows what it changes.
@@ -114,7 +125,7 @@ end
 ---@param path string
 ---@return claude-ide.terminal.Record?
 local function read(path)
-  local text = require("claude-ide.file").read_now(path, MAX_BYTES)
+  local text = files.read_now(path, MAX_BYTES)
   local ok, record = pcall(vim.json.decode, text or "")
   local is_one = ok
     and type(record) == "table"
@@ -145,12 +156,12 @@ local function take()
     local stat = pid and pid ~= vim.uv.os_getpid() and vim.uv.fs_stat(path)
     local record = stat and read(path) or nil
     local is_ours = record ~= nil and record.project == project()
-    local runs = pid and require("claude-ide.process").runs(pid)
+    local runs = pid and process.runs(pid)
     is_held = is_held or is_ours and runs == true
     if record and is_ours and not runs then
       for _, one in ipairs(vim.tbl_filter(is_valid, record.terminals)) do
         if one.since then
-          require("claude-ide.bus").emit("session_left", one.session, one.since)
+          bus.emit("session_left", one.session, one.since)
         end
         one.since, one.ended = nil, one.ended or stat and stat.mtime.sec
         offered[#offered + 1] = one
@@ -186,13 +197,11 @@ local function say()
   local left, count = #new, 0
   for _, one in ipairs(new) do
     -- One without a prompt has no transcript to resume.
-    require("claude-ide.sessions").find(one.session, function(file)
-      local live = require("claude-ide.sessions.catalogue").running(one.session)
+    sessions.find(one.session, function(file)
+      local live = catalogue.running(one.session)
       left, count = left - 1, count + (file and not (live and live.job) and 1 or 0)
       if left == 0 and count > 1 then
-        require("claude-ide.ui.notice").info(
-          ("%d terminals of Claude ended with Neovim. `:Claude list` has them."):format(count)
-        )
+        notice.info(("%d terminals of Claude ended with Neovim. `:Claude list` has them."):format(count))
       end
     end)
   end
@@ -201,7 +210,7 @@ end
 ---Says that there are several, until the user has seen them in a list.
 function M.offer()
   local before = #offered
-  require("claude-ide.retry").until_found(
+  retry.until_found(
     function(answer)
       local is_held = take()
       answer((#offered > before or not is_held) and true or nil)

@@ -1,6 +1,14 @@
 -- One run of the CLI: its provider's handle, and the window to return to.
 -- Invariant: after the CLI has exited the session stays dead; a new run is a new session.
 
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local log = lazy("claude-ide.log")
+local notice = lazy("claude-ide.ui.notice")
+local phrases = lazy("claude-ide.sessions.phrases")
+local process = lazy("claude-ide.process")
+local sessions_live = lazy("claude-ide.sessions.live")
+
 ---@class claude-ide.terminal.Session
 ---@field id integer
 ---@field spec claude-ide.terminal.Spec
@@ -41,7 +49,7 @@ end
 function Session:note_use()
   uses = uses + 1
   self.used, self.tab = uses, vim.api.nvim_get_current_tabpage()
-  require("claude-ide.bus").emit("terminal_used")
+  bus.emit("terminal_used")
 end
 
 ---Records where the user came from when they enter the terminal by their own keys.
@@ -78,13 +86,11 @@ end
 ---@param code integer
 ---@param closing boolean its window is being closed
 function Session:finish(code, closing)
-  require("claude-ide.log").info("the CLI of terminal %d ended with code %d", self.id, code)
+  log.info("the CLI of terminal %d ended with code %d", self.id, code)
   if closing and self:is_focused() then
     self:back()
   elseif not closing and code ~= 0 and not self:is_visible() then
-    require("claude-ide.ui.notice").warn(
-      ("Claude exited (code %d). `:Claude --continue` resumes the session."):format(code)
-    )
+    notice.warn(("Claude exited (code %d). `:Claude --continue` resumes the session."):format(code))
   end
   self.alive = false
   if closing then
@@ -100,7 +106,7 @@ function Session:is_alive()
     return self:bufnr() ~= nil -- a user may wipe it out; the exit of the process is reported later
   end
   local pid = self.provider.pid and self.provider.pid(self.handle)
-  if pid and not require("claude-ide.process").runs(pid) then
+  if pid and not process.runs(pid) then
     self:finish(0, true) -- no program reports the end of a CLI in its window
   end
   return self.alive
@@ -115,11 +121,11 @@ end
 ---@return claude-ide.sessions.Live?
 function Session:live()
   if self.spec.job then
-    return require("claude-ide.sessions.live").of_job(self.spec.job)
+    return sessions_live.of_job(self.spec.job)
   end
   local buf = self:bufnr()
   local job = buf and vim.b[buf].terminal_job_pid
-  return job and require("claude-ide.sessions.live").below(job)
+  return job and sessions_live.below(job)
 end
 
 ---Whether a process is its CLI.
@@ -134,14 +140,14 @@ function Session:has_process(pid)
   end
   local buf = self:bufnr()
   local job = buf and vim.b[buf].terminal_job_pid or self.provider.pid and self.provider.pid(self.handle)
-  return job ~= nil and require("claude-ide.sessions.live").is_below(pid, job)
+  return job ~= nil and sessions_live.is_below(pid, job)
 end
 
 ---What the user calls it: the title of its session, else the terminal's.
 ---@return string
 function Session:name()
   local live = self:live()
-  return live and live.name and require("claude-ide.sessions.phrases").title(live) or self.spec.title
+  return live and live.name and phrases.title(live) or self.spec.title
 end
 
 ---@return boolean

@@ -1,12 +1,16 @@
 -- The terminal in a window of snacks.nvim. Process, keys and pastes are ours: its own terminal reserves a double Esc, which the CLI
 -- needs.
 
+local lazy = require("claude-ide.lazy")
+local config = lazy("claude-ide.config")
+local window = lazy("claude-ide.window")
+
 ---@type table<integer, table> snacks.win by window
 local windows = {}
 
 ---The terminal's options as those of snacks.nvim. A float has no side, and keeps snacks.nvim's size.
 local function placement()
-  local options = require("claude-ide.config").get().terminal
+  local options = config.get().terminal
   local position = options.snacks.position or options.side
   local placed = { position = position }
   if position == "left" or position == "right" then
@@ -30,10 +34,10 @@ local function close_window(win)
   local made = windows[win]
   windows[win] = nil
   if made then
-    require("claude-ide.window").close_floats_over(win)
+    window.close_floats_over(win)
     made:hide()
   else
-    require("claude-ide.window").close(win)
+    window.close(win)
   end
 end
 

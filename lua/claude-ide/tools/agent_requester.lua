@@ -1,5 +1,12 @@
 -- Requesters for clients of other endpoints than `ide`, one each: their requests end when the client leaves or the server stops.
 
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local once = lazy("claude-ide.once")
+local requests = lazy("claude-ide.requests")
+local server = lazy("claude-ide.server")
+local terminal = lazy("claude-ide.terminal")
+
 ---@class claude-ide.tools.RequesterWords for the user
 ---@field gone string the client has left
 ---@field stopping? string the server stops
@@ -10,8 +17,7 @@ return function(of)
   ---@type table<integer, { requester: claude-ide.requests.Requester, words: claude-ide.tools.RequesterWords }> by client
   local known = {}
 
-  local attach = require("claude-ide.once")(function()
-    local bus, requests = require("claude-ide.bus"), require("claude-ide.requests")
+  local attach = once(function()
     bus.on("agent_disconnected", function(agent)
       local one = known[agent.id]
       known[agent.id] = nil
@@ -33,10 +39,10 @@ return function(of)
     if not known[client] then
       local fields, words = of(client)
       fields.asks_here = function()
-        local agent = require("claude-ide.server").agent(client)
-        return agent ~= nil and require("claude-ide.terminal").is_focused_on(agent.pid)
+        local agent = server.agent(client)
+        return agent ~= nil and terminal.is_focused_on(agent.pid)
       end
-      known[client] = { requester = require("claude-ide.requests").requester(fields), words = words }
+      known[client] = { requester = requests.requester(fields), words = words }
     end
     return known[client].requester
   end

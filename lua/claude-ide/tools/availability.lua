@@ -1,5 +1,18 @@
 -- Reports to the server which conditional tools are available, since it lists only those, and the resources and prompts (offers.lua).
 -- "abilities_changed" says that they may have changed; many changes are one report.
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local config = lazy("claude-ide.config")
+local interpreter = lazy("claude-ide.notebook.interpreter")
+local log = lazy("claude-ide.log")
+local lsp = lazy("claude-ide.lsp")
+local native = lazy("claude-ide.native")
+local neotest = lazy("claude-ide.neotest")
+local outline = lazy("claude-ide.language.outline")
+local server = lazy("claude-ide.server")
+local tests = lazy("claude-ide.tools.tests")
+local tools_offers = lazy("claude-ide.tools.offers")
+
 local M = {}
 
 local GROUP = "claude-ide.tools.availability"
@@ -16,18 +29,18 @@ M.SETTLED_MS = 1000
 local function can_parse()
   return vim.iter(vim.api.nvim_list_bufs()):any(function(buf)
     local is_file = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
-    return is_file and require("claude-ide.language.outline").has_parser(buf)
+    return is_file and outline.has_parser(buf)
   end)
 end
 
 local function has_python()
-  return require("claude-ide.notebook.interpreter").is_available()
+  return interpreter.is_available()
 end
 
 ---@param nearest boolean a single test
 local function can_run_tests(nearest)
   return function()
-    return require("claude-ide.neotest").is_there() or require("claude-ide.tools.tests").has_command(nearest)
+    return neotest.is_there() or tests.has_command(nearest)
   end
 end
 
@@ -56,7 +69,6 @@ local known = {} ---@type table<integer, table<string, integer>>
 
 ---@return boolean whether a running client supports it
 local function is_served(method)
-  local lsp = require("claude-ide.lsp")
   return vim.iter(vim.lsp.get_clients()):any(function(client)
     if lsp.supports(client, method) then
       return true
@@ -72,7 +84,7 @@ local function served_methods()
   if not package.loaded["vim.lsp"] then
     return {} -- no server runs
   end
-  return vim.tbl_filter(is_served, require("claude-ide.native").lsp_methods() or {})
+  return vim.tbl_filter(is_served, native.lsp_methods() or {})
 end
 
 ---@param endpoint "ide"|"nvim"
@@ -81,7 +93,7 @@ local function available_on(endpoint)
   for name, condition in pairs(CONDITIONS[endpoint]) do
     local ok, is_available = pcall(condition)
     if not ok then
-      require("claude-ide.log").error("whether %s can run is not known: %s", name, is_available)
+      log.error("whether %s can run is not known: %s", name, is_available)
     elseif is_available then
       names[#names + 1] = name
     end
@@ -91,26 +103,26 @@ local function available_on(endpoint)
 end
 
 local function report()
-  if not require("claude-ide.server").is_running() then
+  if not server.is_running() then
     return
   end
   for endpoint in pairs(CONDITIONS) do
     local names = available_on(endpoint)
     local json = vim.json.encode(names)
     if reported[endpoint] ~= json then
-      local ok, err = require("claude-ide.native").set_available(endpoint, json)
+      local ok, err = native.set_available(endpoint, json)
       reported[endpoint] = ok and json or nil
       changes.tools = changes.tools + (endpoint == "ide" and 1 or 0)
       if err then
-        require("claude-ide.log").warn("which tools are available could not be reported: %s", err)
+        log.warn("which tools are available could not be reported: %s", err)
       end
     end
   end
 end
 
 local function report_offers()
-  if require("claude-ide.server").is_running() and require("claude-ide.config").get().tools.offers then
-    for _, list in ipairs(require("claude-ide.tools.offers").report()) do
+  if server.is_running() and config.get().tools.offers then
+    for _, list in ipairs(tools_offers.report()) do
       changes[list] = changes[list] + 1
     end
   end
@@ -118,7 +130,6 @@ end
 
 ---Without clients there is nothing to do: each that connects gets a fresh report.
 local function report_changed_offers()
-  local server = require("claude-ide.server")
   if #server.clients() + #server.agents() > 0 then
     report_offers()
   end
@@ -127,7 +138,7 @@ end
 ---Notifies a CLI again of changes that it may have missed.
 local function tell_again(client)
   vim.defer_fn(function()
-    local before, server = known[client.id], require("claude-ide.server")
+    local before = known[client.id]
     known[client.id] = nil
     for list, count in pairs(server.client(client.id) and before or {}) do
       if count ~= changes[list] then
@@ -191,7 +202,6 @@ function M.attach()
     -- For a callback Neovim would convert all diagnostics.
     command = "call v:lua.require'claude-ide.tools.availability'.offers_changed()",
   })
-  local bus = require("claude-ide.bus")
   bus.on("abilities_changed", function()
     look()
     offers()

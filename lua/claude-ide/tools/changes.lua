@@ -1,5 +1,28 @@
 -- Turns a tool's edits into a changeset, proposes or applies it, and reports the result with new diagnostics to the model.
 -- Invariant: a cancelled call withdraws its changeset and writes nothing.
+local lazy = require("claude-ide.lazy")
+local breaks = lazy("claude-ide.language.breaks")
+local buffer = lazy("claude-ide.buffer")
+local changeset = lazy("claude-ide.changeset")
+local changeset_report = lazy("claude-ide.changeset.report")
+local config = lazy("claude-ide.config")
+local counted = lazy("claude-ide.counted")
+local fresh = lazy("claude-ide.diagnostics.fresh")
+local hidden = lazy("claude-ide.buffer.hidden")
+local ide_diagnostics = lazy("claude-ide.diagnostics")
+local locate = lazy("claude-ide.language.locate")
+local lsp = lazy("claude-ide.lsp")
+local paging = lazy("claude-ide.language.paging")
+local position = lazy("claude-ide.position")
+local proposal = lazy("claude-ide.proposal")
+local ready = lazy("claude-ide.language.ready")
+local requests = lazy("claude-ide.requests")
+local server = lazy("claude-ide.server")
+local servers = lazy("claude-ide.diagnostics.servers")
+local sessions = lazy("claude-ide.sessions")
+local workspace_edit = lazy("claude-ide.changeset.workspace_edit")
+local world = lazy("claude-ide.changeset.world")
+
 local M = {}
 
 ---About 2,000 tokens of code, including the diagnostics.
@@ -36,7 +59,6 @@ local ACCEPTS = { acceptEdits = true, bypassPermissions = true, auto = true }
 ---The CLI of an agent, if it is certain: one of each is connected, with the same name.
 ---@return claude-ide.Client?
 local function cli_of(agent)
-  local server = require("claude-ide.server")
   local clients, agents = server.clients(), server.agents()
   local known = server.agent(agent)
   local is_sure = known and #clients == 1 and #agents == 1 and clients[1].name == known.name
@@ -50,16 +72,15 @@ local function is_unasked(task)
     return false
   end
   local mode = task:await(function(resume)
-    require("claude-ide.sessions").mode_of_client(cli.id, resume)
+    sessions.mode_of_client(cli.id, resume)
   end)
   return ACCEPTS[mode] == true
 end
 
 ---Sends changes to servers at once, since diagnostics of files that are loaded next depend on them.
 local function flush(paths)
-  local lsp = require("claude-ide.lsp")
   for _, path in ipairs(paths) do
-    local buf = require("claude-ide.buffer").loaded(path)
+    local buf = buffer.loaded(path)
     if buf then
       for _, client in ipairs(lsp.clients(buf)) do
         lsp.flush(client, buf)
@@ -71,11 +92,11 @@ end
 ---@return integer[] bufs with language servers
 local function judged(task, paths)
   local bufs, loaded = {}, 0
-  local may_load = require("claude-ide.config").get().diagnostics.load_hidden
+  local may_load = config.get().diagnostics.load_hidden
   for _, path in ipairs(paths) do
-    local buf = require("claude-ide.buffer").loaded(path)
+    local buf = buffer.loaded(path)
     if not buf and may_load and loaded < MAX_LOADED and vim.uv.fs_stat(path) then
-      loaded, buf = loaded + 1, require("claude-ide.buffer.hidden").load(path)
+      loaded, buf = loaded + 1, hidden.load(path)
     end
     bufs[#bufs + 1] = buf
     task:breathe()
@@ -93,13 +114,13 @@ local SEVERITIES = { Error = { at = 1, word = "error" }, Warning = { at = 2, wor
 local function expect_of(left)
   local settle ---@type integer?
   for _, path in ipairs(left) do
-    local buf = require("claude-ide.buffer").find(path)
-    local clients = buf and require("claude-ide.lsp").clients(buf) or {}
+    local buf = buffer.find(path)
+    local clients = buf and lsp.clients(buf) or {}
     if buf and #clients > 0 then
       local ids = vim.tbl_map(function(client)
         return client.id
       end, clients)
-      require("claude-ide.diagnostics.servers").expect(ids, buf)
+      servers.expect(ids, buf)
       settle = LEFT_SETTLE_MS
     end
   end
@@ -110,15 +131,15 @@ end
 ---@return string[] busy names of servers that are still to report
 ---@return integer silent number of buffers that no server reports on
 local function servers_of(bufs, late)
-  local known, names, silent = require("claude-ide.diagnostics.servers"), {}, 0
+  local names, silent = {}, 0
   for _, buf in ipairs(bufs) do
     local speaks = false
-    for _, client in ipairs(require("claude-ide.lsp").clients(buf)) do
-      local may_speak = known.has_spoken(client.id) or known.is_working(client.id)
+    for _, client in ipairs(lsp.clients(buf)) do
+      local may_speak = servers.has_spoken(client.id) or servers.is_working(client.id)
       speaks = speaks or may_speak
       names[client.name] = may_speak and (late[buf] or {})[client.id] or names[client.name]
     end
-    local is_starting = require("claude-ide.lsp").is_starting(buf)
+    local is_starting = lsp.is_starting(buf)
     names["a language server that is starting"] = is_starting or names["a language server that is starting"]
     speaks = speaks or #vim.diagnostic.get(buf) > 0 or is_starting
     silent = speaks and silent or silent + 1
@@ -136,13 +157,13 @@ local function diagnostics(task, paths, left)
   local bufs = judged(task, paths)
   local settle = expect_of(left)
   local late = task:await(function(resume)
-    local speaking = vim.tbl_filter(require("claude-ide.language.ready").speaks_of, bufs)
-    require("claude-ide.diagnostics.fresh").wait(speaking, FRESH_MS, resume, settle)
+    local speaking = vim.tbl_filter(ready.speaks_of, bufs)
+    fresh.wait(speaking, FRESH_MS, resume, settle)
   end)
-  local answer, lines, counts = require("claude-ide.language.paging"), {}, { 0, 0 }
+  local lines, counts = {}, { 0, 0 }
   for _, buf in ipairs(bufs) do
-    local shown = require("claude-ide.language.locate").shown(vim.api.nvim_buf_get_name(buf))
-    for _, found in ipairs(require("claude-ide.diagnostics").of_buffer(buf)) do
+    local shown = locate.shown(vim.api.nvim_buf_get_name(buf))
+    for _, found in ipairs(ide_diagnostics.of_buffer(buf)) do
       local severity = SEVERITIES[found.severity]
       if severity then
         counts[severity.at] = counts[severity.at] + 1
@@ -151,7 +172,7 @@ local function diagnostics(task, paths, left)
           shown,
           found.range.start.line + 1,
           severity.word,
-          require("claude-ide.position").truncate(message, 200)
+          position.truncate(message, 200)
         )
       end
     end
@@ -172,10 +193,10 @@ local function diagnostics(task, paths, left)
     return { "Diagnostics now: " .. none }
   end
   local head = ("Diagnostics now in these files: %s, %s."):format(
-    require("claude-ide.counted")(counts[1], "error"),
-    require("claude-ide.counted")(counts[2], "warning")
+    counted(counts[1], "error"),
+    counted(counts[2], "warning")
   )
-  local text = answer.cut(table.concat(lines, "\n"), DIAGNOSTICS_BYTES)
+  local text = paging.cut(table.concat(lines, "\n"), DIAGNOSTICS_BYTES)
   return { who and ("%s (%s)"):format(head, who) or head, text }
 end
 
@@ -199,9 +220,9 @@ end
 local function decide(task, edit)
   return task:await(function(resume)
     local asked = { answered = resume } ---@type claude-ide.tools.Asked
-    local diff = require("claude-ide.proposal").propose(requester_of(task.call.client), asked, edit)
+    local diff = proposal.propose(requester_of(task.call.client), asked, edit)
     return function()
-      require("claude-ide.requests").cancel(diff, "Claude withdrew it")
+      requests.cancel(diff, "Claude withdrew it")
     end
   end)
 end
@@ -218,14 +239,14 @@ function M.asked(client, old_name)
   end
   return function(edit)
     local stamps = {} ---@type table<string, string>
-    for _, path in ipairs(require("claude-ide.changeset.workspace_edit").paths(edit)) do
-      stamps[path] = require("claude-ide.changeset.world").stamp(path)
+    for _, path in ipairs(workspace_edit.paths(edit)) do
+      stamps[path] = world.stamp(path)
     end
     return {
       edit = edit,
       stamps = stamps,
       encoding = client.offset_encoding or "utf-16",
-      breaks = require("claude-ide.language.breaks").known(client.id),
+      breaks = breaks.known(client.id),
       old_name = old_name,
       versions = versions,
     }
@@ -244,7 +265,7 @@ end
 ---@return { text: string }
 function M.propose(task, changes)
   local files, err, notes, needs_confirmation = task:await(function(resume)
-    require("claude-ide.changeset").plan(changes.edits, resume)
+    changeset.plan(changes.edits, resume)
   end)
   if not files then
     task:fail(("nothing was changed: %s"):format(err))
@@ -267,7 +288,7 @@ function M.propose(task, changes)
     task:fail(("%s: nobody decided, and nothing was written"):format(changes.title))
   end
   local report = answer.report --[[@as claude-ide.changeset.Report]]
-  local lines = { require("claude-ide.changeset.report").text(report, MAX_BYTES - DIAGNOSTICS_BYTES) }
+  local lines = { changeset_report.text(report, MAX_BYTES - DIAGNOSTICS_BYTES) }
   vim.list_extend(lines, diagnostics(task, concerned(report)))
   return { text = table.concat(lines, "\n") }
 end

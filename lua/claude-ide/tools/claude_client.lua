@@ -1,5 +1,21 @@
 -- The server's clients as requesters: openDiff and the methods that close it, and what a CLI asks in its terminal. Call ids and the
 -- client's names for diffs stay in this module.
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local card = lazy("claude-ide.card")
+local config = lazy("claude-ide.config")
+local ended_calls = lazy("claude-ide.sessions.ended_calls")
+local journal = lazy("claude-ide.journal")
+local names = lazy("claude-ide.sessions.names")
+local native = lazy("claude-ide.native")
+local notify = lazy("claude-ide.sessions.notify")
+local proposal = lazy("claude-ide.proposal")
+local rejection_reason = lazy("claude-ide.sessions.rejection_reason")
+local requests = lazy("claude-ide.requests")
+local server = lazy("claude-ide.server")
+local sessions = lazy("claude-ide.sessions")
+local terminal = lazy("claude-ide.terminal")
+
 local M = {}
 
 ---@class claude-ide.tools.Handle
@@ -60,36 +76,35 @@ end
 
 ---Whether the user is in the terminal in which a client asks by itself.
 local function is_in_terminal(client)
-  local known = require("claude-ide.server").client(client)
-  return require("claude-ide.terminal").is_focused_on(known and known.pid)
+  local known = server.client(client)
+  return terminal.is_focused_on(known and known.pid)
 end
 
 ---What the user calls a client now, if others are connected or another terminal runs.
 ---@return string?
 local function title_if_several(client)
-  local terminals, server = require("claude-ide.terminal"), require("claude-ide.server")
   local clients = vim.tbl_map(function(one)
     return one.id
   end, server.clients())
-  if #terminals.list() > 1 then
-    return terminals.name_of(server.client(client))
+  if #terminal.list() > 1 then
+    return terminal.name_of(server.client(client))
   end
-  return #clients > 1 and require("claude-ide.sessions.names").of_clients(clients)[client] or nil
+  return #clients > 1 and names.of_clients(clients)[client] or nil
 end
 
 ---@param writes "agent"|"editor"
 ---@return claude-ide.requests.Requester
 local function new_requester(client, writes)
-  return require("claude-ide.requests").requester({
+  return requests.requester({
     name = "Claude",
     client = client,
     writes = writes,
     answer = answer_call,
     tell = function(words)
-      require("claude-ide.sessions.rejection_reason").tell(client, words)
+      rejection_reason.tell(client, words)
     end,
     cannot_hear = function()
-      return require("claude-ide.sessions.rejection_reason").cannot_hear(client)
+      return rejection_reason.cannot_hear(client)
     end,
     asks_here = function()
       return is_in_terminal(client)
@@ -113,22 +128,19 @@ local function forget(client, asks_there)
   local asker = askers[client]
   askers[client] = nil
   for _, requester in pairs(asker and asker.requesters or {}) do
-    require("claude-ide.requests").gone(
-      requester,
-      asks_there and "Claude asks in its terminal" or "that Claude is gone"
-    )
+    requests.gone(requester, asks_there and "Claude asks in its terminal" or "that Claude is gone")
   end
 end
 
 ---The server or Neovim ends: leaves requests to the dialogs of CLIs, which stay open without an answer, and closes those of other clients.
 function M.leave()
   for client in pairs(askers) do
-    local known = require("claude-ide.server").client(client)
+    local known = server.client(client)
     if known and known.name == "claude-code" then
       forget(client, true)
     end
   end
-  require("claude-ide.requests").close_those(function(request)
+  requests.close_those(function(request)
     return request.requester.client ~= nil
   end)
 end
@@ -137,7 +149,7 @@ end
 ---a yes in any other way.
 ---@param session claude-ide.sessions.Live
 local function follow_dialogs(session)
-  local requests, server, state = require("claude-ide.requests"), require("claude-ide.server"), session.state
+  local state = session.state
   local pending = requests.pending(function(request)
     local client = request.requester.client and server.client(request.requester.client)
     local asked = request.handle
@@ -162,7 +174,6 @@ local over = {}
 ---@param client integer
 ---@param transcript claude-ide.sessions.Transcript
 local function follow_results(client, transcript)
-  local requests, ended_calls = require("claude-ide.requests"), require("claude-ide.sessions.ended_calls")
   local function pending()
     return requests.pending(function(request)
       local asked = request.handle
@@ -190,10 +201,10 @@ end
 ---Closes a request without a dialog: it was answered in the terminal before this Neovim saw it, as after a stall.
 ---@param asked claude-ide.tools.TerminalAsk
 local function close_without_dialog(asked)
-  local live = require("claude-ide.sessions").of_client(asked.requester.client --[[@as integer]])
+  local live = sessions.of_client(asked.requester.client --[[@as integer]])
   asked.has_dialog = asked.has_dialog or live ~= nil and live.state.activity == "waiting"
   if live and not asked.has_dialog then
-    require("claude-ide.requests").close_those(function(request)
+    requests.close_those(function(request)
       return request.handle == asked
     end)
   end
@@ -222,10 +233,9 @@ end
 ---@param requester claude-ide.requests.Requester
 ---@param done fun(is_attended: boolean) possibly before this returns
 local function when_known_if_attended(requester, done)
-  local notify = require("claude-ide.sessions.notify")
   if requester.asks_here() then
     done(false)
-  elseif require("claude-ide.native").web_info() then
+  elseif native.web_info() then
     done(true)
   elseif notify.has_reports() or not vim.env.TMUX or not vim.env.TMUX_PANE then
     done(notify.is_focused())
@@ -236,10 +246,9 @@ end
 
 ---Handles the end of clients and of the server, and dialogs.
 local attach = require("claude-ide.once")(function()
-  local bus = require("claude-ide.bus")
   bus.on("server_stopping", M.leave)
   bus.on("client_disconnected", function(client)
-    forget(client.id, require("claude-ide.server").was_sent_away(client.id))
+    forget(client.id, server.was_sent_away(client.id))
   end)
   bus.on("session_changed", function(change)
     follow_dialogs(change.session)
@@ -249,7 +258,7 @@ local attach = require("claude-ide.once")(function()
     group = vim.api.nvim_create_augroup("claude-ide.tools.claude_client", { clear = true }),
     desc = "Claude Code: a dialog that was held back opens for the user who enters its terminal",
     callback = vim.schedule_wrap(function()
-      require("claude-ide.requests").close_those(function(request)
+      requests.close_those(function(request)
         return request.requester.client ~= nil
           and request.handle.holds_dialog
           and request.requester.asks_here()
@@ -273,7 +282,7 @@ local function requester_of(client, writes)
   asker.requesters[writes] = requester
   local terminals = package.loaded["claude-ide.terminal"]
   if type(terminals) == "table" then
-    requester.name = terminals.name_of(require("claude-ide.server").client(client))
+    requester.name = terminals.name_of(server.client(client))
     requester.is_one_of_several = #terminals.list() > 1
   end
   return requester
@@ -284,7 +293,7 @@ end
 local function propose(call, respond, writes, edit)
   local asker, requester = asker_of(call.client), requester_of(call.client, writes)
   local handle = { call = call.id, respond = respond } ---@type claude-ide.tools.Handle
-  local diff = require("claude-ide.proposal").propose(requester, handle, edit)
+  local diff = proposal.propose(requester, handle, edit)
   vim.list_extend(asker.names, { diff.tab_name, diff.files[1].path })
   while #asker.names > MAX_NAMES do
     table.remove(asker.names, 1)
@@ -293,7 +302,6 @@ end
 
 ---The client cancelled the call, or its request has ended.
 local function cancel(call)
-  local requests = require("claude-ide.requests")
   local dropped = requests.pending(function(request)
     return request.requester.client == call.client and request.handle.call == call.id
   end)[1]
@@ -308,7 +316,7 @@ end
 ---@return boolean closed also true if it has ended before; false: it never existed
 function M.close_by_name(client, name)
   local is_its_own = is_of(client)
-  local closed = require("claude-ide.requests").close_those(function(request)
+  local closed = requests.close_those(function(request)
     ---@cast request claude-ide.Diff
     local files = request.files or {} -- other requests have none
     return is_its_own(request) and files[1] ~= nil and (request.tab_name == name or files[1].path == name)
@@ -331,12 +339,12 @@ end
 ---@return integer count of closed requests
 function M.prompt_submitted(client)
   M.end_of_turn(client)
-  require("claude-ide.sessions.rejection_reason").prompt_submitted(client)
-  local live, is_its_own = require("claude-ide.sessions").of_client(client), is_of(client)
+  rejection_reason.prompt_submitted(client)
+  local live, is_its_own = sessions.of_client(client), is_of(client)
   if live and live.state.activity == "waiting" then
     return 0
   end
-  return require("claude-ide.requests").close_those(function(request)
+  return requests.close_those(function(request)
     return is_its_own(request) and not is_of_subagent(request)
   end, "Claude has a new prompt")
 end
@@ -346,7 +354,7 @@ end
 function M.end_of_turn(client)
   local asker = askers[client]
   for _, requester in pairs(asker and asker.requesters or {}) do
-    require("claude-ide.proposal").end_of_turn(requester)
+    proposal.end_of_turn(requester)
   end
 end
 
@@ -401,10 +409,10 @@ M.permission = {
       tool = args.tool,
       input = args.input,
     }
-    if not require("claude-ide.config").get().hooks.enabled then -- and a settings file has the hooks
+    if not config.get().hooks.enabled then -- and a settings file has the hooks
       return respond(nil)
     elseif not args.holds_dialog then
-      require("claude-ide.card").show(asked)
+      card.show(asked)
       return vim.defer_fn(function()
         close_without_dialog(asked)
       end, MOST_DIALOG_MS)
@@ -414,7 +422,7 @@ M.permission = {
       local is_cancelled = not unshown[call.id]
       unshown[call.id] = nil
       if is_attended and not is_cancelled then
-        require("claude-ide.card").show(asked)
+        card.show(asked)
       elseif not is_cancelled then
         respond(nil)
       end
@@ -442,7 +450,7 @@ M.close_all_diff_tabs = {
   ---@param respond claude-ide.Respond
   ---@param call claude-ide.Call
   run = function(_, respond, call)
-    require("claude-ide.journal").turn_started(call.client, call.at)
+    journal.turn_started(call.client, call.at)
     respond({ count = M.prompt_submitted(call.client) })
   end,
 }

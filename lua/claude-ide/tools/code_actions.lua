@@ -1,9 +1,22 @@
 -- Code actions: lists those that servers offer, by id, and proposes their edits. Only commands of a server's own list are executed, and
 -- the edits they request (`workspace/applyEdit`) become part of the changeset.
 -- LSP 3.17, "textDocument/codeAction", "codeAction/resolve", "workspace/executeCommand", "workspace/applyEdit".
-local M = {}
-
 local tool = require("claude-ide.language.task").tool
+local lazy = require("claude-ide.lazy")
+local breaks = lazy("claude-ide.language.breaks")
+local changes = lazy("claude-ide.tools.changes")
+local counted = lazy("claude-ide.counted")
+local fresh = lazy("claude-ide.diagnostics.fresh")
+local language_command = lazy("claude-ide.language.command")
+local locate = lazy("claude-ide.language.locate")
+local paging = lazy("claude-ide.language.paging")
+local position = lazy("claude-ide.position")
+local ready = lazy("claude-ide.language.ready")
+local request = lazy("claude-ide.language.request")
+local servers = lazy("claude-ide.language.servers")
+local symbol = lazy("claude-ide.language.symbol")
+
+local M = {}
 
 local METHOD = "textDocument/codeAction"
 local ORGANIZE = "source.organizeImports"
@@ -48,25 +61,24 @@ end
 ---@param kind? string filter
 ---@return claude-ide.tools.Action[]
 local function offered(task, buf, range, kind)
-  local servers = require("claude-ide.language.servers")
   local clients = servers.need(task, buf, METHOD, "offer code actions")
   servers.settle(task, clients)
-  if require("claude-ide.language.ready").speaks_of(buf) then
+  if ready.speaks_of(buf) then
     task:await(function(resume)
-      require("claude-ide.diagnostics.fresh").wait({ buf }, JUDGED_MS, resume)
+      fresh.wait({ buf }, JUDGED_MS, resume)
     end)
   end
   local found, problem = {}, nil ---@type claude-ide.tools.Action[], string?
   for _, client in ipairs(clients) do
-    require("claude-ide.language.breaks").of(task, client, buf)
+    breaks.of(task, client, buf)
     local wanted = range(client)
     local params = {
       textDocument = { uri = vim.uri_from_bufnr(buf) },
       range = wanted,
       context = { diagnostics = diagnostics_in(buf, wanted), only = kind and { kind }, triggerKind = 1 },
     }
-    local asked = require("claude-ide.tools.changes").asked(client)
-    local answer, err = require("claude-ide.language.request").send(task, client, METHOD, params, buf)
+    local asked = changes.asked(client)
+    local answer, err = request.send(task, client, METHOD, params, buf)
     problem = problem or err
     for _, action in ipairs(type(answer) == "table" and answer or {}) do
       if type(action) == "table" and type(action.title) == "string" then
@@ -97,7 +109,7 @@ local function run_command(task, client, buf, command)
   if type(commands) ~= "table" or not vim.list_contains(commands, command.command) then
     task:fail(("it needs the editor's command %q, which is not run for a model"):format(command.command))
   end
-  return require("claude-ide.language.command").run(task, client, buf, command)
+  return language_command.run(task, client, buf, command)
 end
 
 ---The edits of an action.
@@ -105,7 +117,7 @@ end
 ---@return claude-ide.changeset.ServerEdit[] edits
 ---@return string? note
 local function edits_of(task, one)
-  local changes, client = require("claude-ide.tools.changes"), vim.lsp.get_client_by_id(one.client)
+  local client = vim.lsp.get_client_by_id(one.client)
   local action, edit = one.action, one.edit
   if not client then
     return task:fail("the language server that offered it has ended")
@@ -116,8 +128,7 @@ local function edits_of(task, one)
   local can_resolve = type(provider) == "table" and provider.resolveProvider == true
   if can_resolve and not is_command(action) and type(action.edit) ~= "table" then
     local asked = changes.asked(client)
-    local resolved, err =
-      require("claude-ide.language.request").send(task, client, "codeAction/resolve", action, one.buf)
+    local resolved, err = request.send(task, client, "codeAction/resolve", action, one.buf)
     if err then
       task:fail(err)
     end
@@ -141,7 +152,6 @@ end
 ---@return integer buf
 ---@return fun(client: vim.lsp.Client): lsp.Range
 local function range_of(task, args)
-  local locate, breaks = require("claude-ide.language.locate"), require("claude-ide.language.breaks")
   if args.line and args.end_line and args.end_line < args.line then
     task:fail(("end_line %d lies before line %d"):format(args.end_line, args.line), "invalid_params")
   end
@@ -151,7 +161,7 @@ local function range_of(task, args)
   local last = math.min(args.end_line or args.line or count, count) - 1
   local from, to = 0, #(vim.api.nvim_buf_get_lines(buf, last, last + 1, false)[1] or "")
   if args.symbol then
-    local place = require("claude-ide.language.symbol").symbol(task, buf, args.symbol, args.line)
+    local place = symbol.symbol(task, buf, args.symbol, args.line)
     first, last, from, to = place.row, place.row, place.col, place.col + #place.name
   end
   return buf,
@@ -176,7 +186,6 @@ local function line_of(one)
   if type(action.disabled) == "table" then
     words[#words + 1] = "not here: " .. tostring(action.disabled.reason)
   end
-  local position = require("claude-ide.position")
   local title = position.truncate(position.valid((action.title:gsub("%s+", " "))), 160)
   local more = #words > 0 and (" (%s)"):format(table.concat(words, ", ")) or ""
   return ("  %s: %s%s"):format(one.id, title, more)
@@ -193,10 +202,8 @@ M.code_actions = tool(function(task, args)
   while #kept > math.max(MAX_KEPT, #found) do
     table.remove(kept, 1)
   end
-  local answer = require("claude-ide.language.paging")
-  local lines =
-    { require("claude-ide.counted")(#found, "code action") .. "; apply_action does one by its id:" }
-  return { text = answer.cut(table.concat(vim.list_extend(lines, vim.tbl_map(line_of, found)), "\n")) }
+  local lines = { counted(#found, "code action") .. "; apply_action does one by its id:" }
+  return { text = paging.cut(table.concat(vim.list_extend(lines, vim.tbl_map(line_of, found)), "\n")) }
 end)
 
 ---Applies a listed action. Ids are unique, and an agent may reconnect over HTTP: the connection it was listed on does not matter.
@@ -210,7 +217,7 @@ M.apply_action = tool(function(task, args)
     task:fail("the file has changed since; list its code actions again")
   end
   local edits, note = edits_of(task, one)
-  local answer = require("claude-ide.tools.changes").propose(task, {
+  local answer = changes.propose(task, {
     title = one.action.title,
     edits = edits,
     none = "The action changes nothing here.",
@@ -220,7 +227,6 @@ end)
 
 ---Organizes the imports of a file.
 M.organize_imports = tool(function(task, args)
-  local locate = require("claude-ide.language.locate")
   local buf, shown = locate.buffer(task, args.path), locate.shown(args.path)
   local all = {
     start = { line = 0, character = 0 },
@@ -236,7 +242,7 @@ M.organize_imports = tool(function(task, args)
   if not found then
     return { text = ("The language server offers nothing to organize in %s."):format(shown) }
   end
-  return require("claude-ide.tools.changes").propose(task, {
+  return changes.propose(task, {
     title = "Organize the imports of " .. vim.fs.basename(shown),
     edits = (edits_of(task, found)),
     none = ("The imports of %s are in order already; nothing was changed."):format(shown),

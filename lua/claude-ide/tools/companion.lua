@@ -1,5 +1,13 @@
 -- Proposals of CLIs that speak the IDE companion specification (Gemini CLI, Qwen Code). The call is answered at once, the decision is a
 -- notification. Their terminal asks at the same time: without a notification its question stays open.
+local lazy = require("claude-ide.lazy")
+local acceptance = lazy("claude-ide.proposal.acceptance")
+local notice = lazy("claude-ide.ui.notice")
+local proposal = lazy("claude-ide.proposal")
+local requests = lazy("claude-ide.requests")
+local server = lazy("claude-ide.server")
+local user_edits = lazy("claude-ide.proposal.user_edits")
+
 local M = {}
 
 ---@class claude-ide.tools.CompanionHandle
@@ -10,13 +18,10 @@ local M = {}
 ---@param handle claude-ide.tools.CompanionHandle
 ---@param answer? claude-ide.requests.Answer
 local function notify(handle, answer)
-  local server = require("claude-ide.server")
   local name = vim.fs.basename(handle.path)
   if answer and answer.contents == "" and not handle.empties then
     -- The CLI (0.61.0) would take it for "as proposed".
-    require("claude-ide.ui.notice").warn(
-      name .. ": an empty text cannot be accepted, so the edit was rejected."
-    )
+    notice.warn(name .. ": an empty text cannot be accepted, so the edit was rejected.")
     server.notify("ide/diffRejected", { filePath = handle.path }, handle.client)
   elseif answer and answer.outcome == "accepted" then
     local accepted = { filePath = handle.path, content = answer.contents }
@@ -27,7 +32,7 @@ local function notify(handle, answer)
 end
 
 local requester_of = require("claude-ide.tools.agent_requester")(function(client)
-  local agent = require("claude-ide.server").agent(client)
+  local agent = server.agent(client)
   local name = agent and agent.name or "The agent"
   return {
     name = name,
@@ -46,7 +51,7 @@ end)
 ---@param path string
 ---@return claude-ide.Diff?
 local function find(client, path)
-  return require("claude-ide.proposal").pending(function(diff)
+  return proposal.pending(function(diff)
     return diff.requester.client == client and diff.handle.path == path
   end)[1]
 end
@@ -59,15 +64,11 @@ M.show_diff = {
   run = function(args, respond, call)
     local requester, last = requester_of(call.client), find(call.client, args.filePath)
     if last then
-      require("claude-ide.requests").cancel(last, requester.name .. " proposes another edit")
+      requests.cancel(last, requester.name .. " proposes another edit")
     end
     ---@type claude-ide.tools.CompanionHandle
     local handle = { client = call.client, path = args.filePath, empties = args.newContent == "" }
-    require("claude-ide.proposal").propose(
-      requester,
-      handle,
-      { path = args.filePath, contents = args.newContent }
-    )
+    proposal.propose(requester, handle, { path = args.filePath, contents = args.newContent })
     respond(vim.empty_dict())
   end,
 }
@@ -83,9 +84,9 @@ M.withdraw_diff = {
       return respond({ content = vim.NIL })
     end
     local file = diff.files[1]
-    local _, edited = require("claude-ide.proposal.user_edits").typed(file)
-    local contents = require("claude-ide.proposal.acceptance").to_write(file, edited)
-    require("claude-ide.requests").cancel(diff, "it was answered in the terminal of " .. diff.requester.name)
+    local _, edited = user_edits.typed(file)
+    local contents = acceptance.to_write(file, edited)
+    requests.cancel(diff, "it was answered in the terminal of " .. diff.requester.name)
     respond({ content = contents })
   end,
 }

@@ -2,6 +2,24 @@
 -- The CLI gives up after 500 ms for one file and 2 s for all, and compares URIs as text. So the answer has a deadline, and uses the
 -- client's own URI of a file.
 -- A request for all files also reloads buffers, which shows edits made without a diff.
+local lazy = require("claude-ide.lazy")
+local baseline = lazy("claude-ide.diagnostics.baseline")
+local buffer = lazy("claude-ide.buffer")
+local claude_client = lazy("claude-ide.tools.claude_client")
+local config = lazy("claude-ide.config")
+local disk = lazy("claude-ide.buffer.disk")
+local fresh = lazy("claude-ide.diagnostics.fresh")
+local hidden = lazy("claude-ide.buffer.hidden")
+local ide_diagnostics = lazy("claude-ide.diagnostics")
+local journal = lazy("claude-ide.journal")
+local log = lazy("claude-ide.log")
+local lsp = lazy("claude-ide.lsp")
+local paths = lazy("claude-ide.path")
+local privacy = lazy("claude-ide.privacy")
+local problems = lazy("claude-ide.language.problems")
+local servers = lazy("claude-ide.diagnostics.servers")
+local workspace = lazy("claude-ide.workspace")
+
 local M = {}
 
 ---Time for the disk and this module, in addition to the wait for language servers.
@@ -15,8 +33,6 @@ local GRACE_MS = 100
 ---@param late table<integer, table<integer, true>> clients that have not reported yet, by buffer
 ---@return claude-ide.tool.GetDiagnostics.File[]
 local function all_files(client, late)
-  local paths, buffer = require("claude-ide.path"), require("claude-ide.buffer")
-  local baseline = require("claude-ide.diagnostics.baseline")
   local files, named = {}, {}
   for _, known in ipairs(baseline.files(client)) do
     local buf = known.path and buffer.find(known.path)
@@ -26,7 +42,7 @@ local function all_files(client, late)
       named[buf] = true
     end
   end
-  local workspace, by_buf = require("claude-ide.workspace"), require("claude-ide.diagnostics").of_all()
+  local by_buf = ide_diagnostics.of_all()
   local is_elsewhere = workspace.elsewhere(workspace.of_client(client))
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local name = vim.api.nvim_buf_get_name(buf)
@@ -39,14 +55,13 @@ end
 
 ---Whether a file may be loaded for its language servers: part of the project, and not withheld.
 local function may_load(path)
-  if not require("claude-ide.config").get().diagnostics.load_hidden then
+  if not config.get().diagnostics.load_hidden then
     return false
-  elseif require("claude-ide.privacy").denied_by(path) then
+  elseif privacy.denied_by(path) then
     return false
   end
-  local paths = require("claude-ide.path")
   local real = paths.real(path)
-  return vim.iter(require("claude-ide.workspace").folders()):any(function(folder)
+  return vim.iter(workspace.folders()):any(function(folder)
     return paths.within(path, folder) or paths.within(real, paths.real(folder))
   end)
 end
@@ -54,17 +69,16 @@ end
 ---Calls back once a file's buffer has the text on disk, and whether it was changed.
 ---@param done fun(buf: integer?, is_new: boolean)
 local function bring_up_to_date(path, done)
-  local buffer = require("claude-ide.buffer")
   local buf = buffer.find(path)
   if buf and vim.api.nvim_buf_is_loaded(buf) then
-    require("claude-ide.buffer.hidden").load(path) -- extends the life of a hidden buffer
-    require("claude-ide.buffer.disk").reload_all({ buf }, function(changed)
+    hidden.load(path) -- extends the life of a hidden buffer
+    disk.reload_all({ buf }, function(changed)
       done(buf, #changed > 0)
     end)
   elseif may_load(path) then
-    local loaded, err = require("claude-ide.buffer.hidden").load(path)
+    local loaded, err = hidden.load(path)
     if not loaded then
-      require("claude-ide.log").debug("%s is not loaded for its diagnostics: %s", path, err)
+      log.debug("%s is not loaded for its diagnostics: %s", path, err)
     end
     done(loaded, loaded ~= nil)
   else
@@ -103,7 +117,6 @@ local looking = {}
 ---@param done fun(loaded: integer[]) buffers of new files
 ---@param list? claude-ide.diagnostics.Baseline[] default: files asked about so far
 local function tell_servers(client, done, list)
-  local baseline, buffer = require("claude-ide.diagnostics.baseline"), require("claude-ide.buffer")
   list = list or baseline.fresh(client) -- now: on a slow disk they are no longer fresh after the look
   if looking[client] then
     table.insert(looking[client], function()
@@ -117,24 +130,24 @@ local function tell_servers(client, done, list)
       vim.schedule(look_again)
     end
     looking[client] = nil
-    local lsp, loaded = require("claude-ide.lsp"), {}
+    local loaded = {}
     local notified = lsp.files_changed(changes)
     for path, change in pairs(changes) do
       local buf = buffer.find(path)
       if change == lsp.FileChange.deleted then
-        require("claude-ide.buffer.hidden").drop(path)
+        hidden.drop(path)
       elseif
         change == lsp.FileChange.created
         and not (buf and vim.api.nvim_buf_is_loaded(buf))
         and may_load(path)
       then
-        loaded[#loaded + 1] = require("claude-ide.buffer.hidden").load(path)
+        loaded[#loaded + 1] = hidden.load(path)
       end
     end
     for _, known in ipairs(baseline.files(client)) do
       local buf = known.path and buffer.find(known.path)
       if buf then
-        require("claude-ide.diagnostics.servers").expect(notified, buf)
+        servers.expect(notified, buf)
       end
     end
     done(loaded)
@@ -146,19 +159,18 @@ local function one_file(args, respond, call)
   local uri = args.uri --[[@as string]]
   -- The sides of a diff (`_claude_fs_right:`) have no language server: no diagnostics.
   local is_file = vim.startswith(uri, "file:") or vim.startswith(uri, "/")
-  local path = is_file and require("claude-ide.path").from_uri(uri) or nil
-  local known = require("claude-ide.diagnostics.baseline").note(call.client, uri, path)
+  local path = is_file and paths.from_uri(uri) or nil
+  local known = baseline.note(call.client, uri, path)
   if not path then
     respond({ { uri = uri, diagnostics = {} } })
     return
   end
   -- The CLI writes the file as soon as it has the answer: keep its bytes first.
-  require("claude-ide.journal").before_edit(call.client, path)
-  local wait_ms = require("claude-ide.config").get().diagnostics.wait_ms
+  journal.before_edit(call.client, path)
+  local wait_ms = config.get().diagnostics.wait_ms
   local answer = in_time(function(late)
-    local buf = require("claude-ide.buffer").find(path)
-    local new =
-      require("claude-ide.diagnostics.baseline").before_edit(known, buf, late and buf and late[buf] or {})
+    local buf = buffer.find(path)
+    local new = baseline.before_edit(known, buf, late and buf and late[buf] or {})
     respond({ { uri = uri, diagnostics = new } })
   end, wait_ms + GRACE_MS)
   local began = vim.uv.now()
@@ -168,7 +180,7 @@ local function one_file(args, respond, call)
       return answer()
     end
     vim.uv.update_time()
-    require("claude-ide.diagnostics.fresh").wait({ buf }, wait_ms - (vim.uv.now() - began), answer)
+    fresh.wait({ buf }, wait_ms - (vim.uv.now() - began), answer)
   end)
 end
 
@@ -182,9 +194,8 @@ local function not_judged(client, changed)
     end
   end
   vim.iter(changed):each(add)
-  local servers, lsp = require("claude-ide.diagnostics.servers"), require("claude-ide.lsp")
-  for _, known in ipairs(require("claude-ide.diagnostics.baseline").files(client)) do
-    local buf = known.path and require("claude-ide.buffer").find(known.path)
+  for _, known in ipairs(baseline.files(client)) do
+    local buf = known.path and buffer.find(known.path)
     local clients = buf and lsp.clients(buf) or {}
     ---@cast buf integer
     for _, server in ipairs(clients) do
@@ -198,18 +209,18 @@ local function not_judged(client, changed)
 end
 
 local function every_file(respond, call)
-  local wait_ms = require("claude-ide.config").get().diagnostics.wait_all_ms
+  local wait_ms = config.get().diagnostics.wait_all_ms
   local answer = in_time(function(late)
     local files = all_files(call.client, late or {})
-    require("claude-ide.diagnostics.baseline").end_of_edits(call.client)
+    baseline.end_of_edits(call.client)
     respond(files)
   end, wait_ms + GRACE_MS)
   local began = vim.uv.now()
   tell_servers(call.client, function(loaded)
-    require("claude-ide.buffer.disk").reload_all(vim.api.nvim_list_bufs(), function(changed)
+    disk.reload_all(vim.api.nvim_list_bufs(), function(changed)
       vim.uv.update_time()
       local bufs = not_judged(call.client, vim.list_extend(loaded, changed))
-      require("claude-ide.diagnostics.fresh").wait(bufs, wait_ms - (vim.uv.now() - began), answer)
+      fresh.wait(bufs, wait_ms - (vim.uv.now() - began), answer)
     end)
   end)
 end
@@ -223,15 +234,15 @@ M.get_diagnostics = {
       return one_file(args, respond, call)
     end
     -- Requested only when the edits of a turn are over (measured with the CLI 2.1.329).
-    require("claude-ide.tools.claude_client").end_of_turn(call.client)
-    require("claude-ide.journal").edits_over(call.client)
+    claude_client.end_of_turn(call.client)
+    journal.edits_over(call.client)
     every_file(respond, call)
   end,
 }
 
 ---Diagnostics of a file or of all files, as text.
 M.diagnostics = require("claude-ide.language.task").tool(function(task, args)
-  return require("claude-ide.language.problems").text(task, args)
+  return problems.text(task, args)
 end)
 
 return M

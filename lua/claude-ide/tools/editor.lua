@@ -1,15 +1,14 @@
 -- The user's open files, lists and folders, in the formats of each endpoint. Omits what is withheld.
-local M = {}
-
 local tool = require("claude-ide.language.task").tool
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local editor = lazy("claude-ide.context.editor")
+local paging = lazy("claude-ide.language.paging")
+local paths = lazy("claude-ide.path")
+local selection = lazy("claude-ide.selection")
+local workspace = lazy("claude-ide.workspace")
 
-local function editor()
-  return require("claude-ide.context.editor")
-end
-
-local function answer()
-  return require("claude-ide.language.paging")
-end
+local M = {}
 
 ---@param answered fun(args: table): any
 ---@return claude-ide.Tool
@@ -24,17 +23,16 @@ end
 -- For the CLI and other clients.
 
 M.get_workspace_folders = at_once(function()
-  local folders = require("claude-ide.workspace").folders()
+  local folders = workspace.folders()
   return { success = true, folders = folders, rootPath = folders[1] or vim.uv.cwd() }
 end)
 
 M.get_all_opened_file_paths = at_once(function()
-  return { paths = vim.tbl_map(vim.api.nvim_buf_get_name, editor().buffers()) }
+  return { paths = vim.tbl_map(vim.api.nvim_buf_get_name, editor.buffers()) }
 end)
 
 ---Whether an open file has unsaved changes.
 M.check_document_dirty = at_once(function(args)
-  local buffer = require("claude-ide.buffer")
   local buf = buffer.find(args.filePath)
   if not buf or not buffer.is_file(buf) then
     return { success = false, message = "Document not open: " .. args.filePath }
@@ -51,19 +49,19 @@ local function describe(buf, active)
     name = vim.fs.basename(path),
     isActive = buf == active,
     isDirty = vim.bo[buf].modified,
-    languageId = require("claude-ide.buffer").language(buf),
+    languageId = buffer.language(buf),
   }
 end
 
 M.get_open_files = at_once(function()
-  local active = editor().active()
+  local active = editor.active()
   return vim.tbl_map(function(buf)
     return describe(buf, active)
-  end, editor().buffers())
+  end, editor.buffers())
 end)
 
 M.get_current_file = at_once(function()
-  local active = editor().active()
+  local active = editor.active()
   return active and describe(active, active) or vim.NIL
 end)
 
@@ -71,14 +69,14 @@ end)
 local function groups()
   return vim.tbl_filter(function(win)
     return vim.api.nvim_win_get_config(win).relative == ""
-      and editor().may_be_told(vim.api.nvim_win_get_buf(win))
+      and editor.may_be_told(vim.api.nvim_win_get_buf(win))
   end, vim.api.nvim_tabpage_list_wins(0))
 end
 
 ---Open files as an editor with tabs lists them: listed buffers are tabs, the current tab page's windows with files are groups.
 ---`lineCount` is missing for a file that is not loaded.
 M.get_open_editors = at_once(function()
-  local active, wins, tabs = editor().active(), groups(), {}
+  local active, wins, tabs = editor.active(), groups(), {}
   local active_group = 1
   for index, win in ipairs(wins) do
     if vim.api.nvim_win_get_buf(win) == active then
@@ -88,15 +86,15 @@ M.get_open_editors = at_once(function()
       end
     end
   end
-  local latest = require("claude-ide.selection").latest()
-  for _, buf in ipairs(editor().buffers()) do
+  local latest = selection.latest()
+  for _, buf in ipairs(editor.buffers()) do
     local name = vim.api.nvim_buf_get_name(buf)
     local group = active_group
     for index, win in ipairs(buf ~= active and wins or {}) do
       group = vim.api.nvim_win_get_buf(win) == buf and index or group
     end
     tabs[#tabs + 1] = {
-      uri = require("claude-ide.path").to_uri(name),
+      uri = paths.to_uri(name),
       isActive = buf == active,
       isPinned = false,
       isPreview = vim.b[buf].claude_preview == true,
@@ -106,7 +104,7 @@ M.get_open_editors = at_once(function()
       viewColumn = group,
       isGroupActive = group == active_group,
       fileName = name,
-      languageId = require("claude-ide.buffer").language(buf),
+      languageId = buffer.language(buf),
       lineCount = vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_line_count(buf) or nil,
       isUntitled = false,
       selection = buf == active and latest and latest.filePath == name and latest.selection or nil,
@@ -118,12 +116,12 @@ end)
 -- For agents.
 
 M.open_buffers = tool(function(task, args)
-  return answer().pages(task, editor().files(args.cursor))
+  return paging.pages(task, editor.files(args.cursor))
 end)
 
 ---The quickfix list, or the location list of the current window.
 M.quickfix = tool(function(task, args)
-  return answer().pages(task, editor().quickfix(args.list == "location", args.cursor))
+  return paging.pages(task, editor.quickfix(args.list == "location", args.cursor))
 end)
 
 return M

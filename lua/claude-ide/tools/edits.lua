@@ -1,25 +1,40 @@
 -- Edits by language servers or by symbol; each becomes a changeset (changes.lua).
+local tool = require("claude-ide.language.task").tool
+local lazy = require("claude-ide.lazy")
+local breaks = lazy("claude-ide.language.breaks")
+local buffer = lazy("claude-ide.buffer")
+local counted = lazy("claude-ide.counted")
+local file = lazy("claude-ide.file")
+local language_extent = lazy("claude-ide.language.extent")
+local locate = lazy("claude-ide.language.locate")
+local outline = lazy("claude-ide.language.outline")
+local paging = lazy("claude-ide.language.paging")
+local position = lazy("claude-ide.position")
+local ready = lazy("claude-ide.language.ready")
+local request = lazy("claude-ide.language.request")
+local servers = lazy("claude-ide.language.servers")
+local symbol = lazy("claude-ide.language.symbol")
+local tools_changes = lazy("claude-ide.tools.changes")
+local words = lazy("claude-ide.language.words")
+
 local M = {}
 
-local tool = require("claude-ide.language.task").tool
-
 local function propose(task, changes)
-  return require("claude-ide.tools.changes").propose(task, changes)
+  return tools_changes.propose(task, changes)
 end
 
 ---Renames a symbol.
 M.rename = tool(function(task, args)
   local method = "textDocument/rename"
-  local servers, symbols = require("claude-ide.language.servers"), require("claude-ide.language.symbol")
-  local place = symbols.place(task, args)
+  local place = symbol.place(task, args)
   local clients = servers.need(task, place.buf, method, "rename")
   local problem ---@type string?
   for _, client in ipairs(clients) do
-    local params = vim.tbl_extend("error", symbols.params(task, place, client), { newName = args.new_name })
+    local params = vim.tbl_extend("error", symbol.params(task, place, client), { newName = args.new_name })
     local asked
-    local edit, err = require("claude-ide.language.ready").steady(task, client, place.buf, function()
-      asked = require("claude-ide.tools.changes").asked(client, place.name)
-      return require("claude-ide.language.request").send(task, client, method, params, place.buf)
+    local edit, err = ready.steady(task, client, place.buf, function()
+      asked = tools_changes.asked(client, place.name)
+      return request.send(task, client, method, params, place.buf)
     end)
     problem = problem or err
     if edit then
@@ -36,9 +51,9 @@ end)
 
 ---Formats a file.
 M.format = tool(function(task, args)
-  local method, locate = "textDocument/formatting", require("claude-ide.language.locate")
+  local method = "textDocument/formatting"
   local buf, shown = locate.buffer(task, args.path), locate.shown(args.path)
-  local client = require("claude-ide.language.servers").need(task, buf, method, "format")[1]
+  local client = servers.need(task, buf, method, "format")[1]
   local uri, bo = vim.uri_from_bufnr(buf), vim.bo[buf]
   local params = {
     textDocument = { uri = uri },
@@ -47,9 +62,9 @@ M.format = tool(function(task, args)
       insertSpaces = bo.expandtab,
     },
   }
-  require("claude-ide.language.breaks").of(task, client, buf)
-  local asked = require("claude-ide.tools.changes").asked(client)
-  local edits, err = require("claude-ide.language.request").send(task, client, method, params, buf)
+  breaks.of(task, client, buf)
+  local asked = tools_changes.asked(client)
+  local edits, err = request.send(task, client, method, params, buf)
   if err then
     task:fail(err)
   end
@@ -139,14 +154,14 @@ local function refuse(task, place, why)
   return task:fail(
     ("nothing was changed: `%s` cannot be told exactly from the text beside it: %s. Edit the text itself instead."):format(
       place.name,
-      require("claude-ide.language.paging").cut(line, 400)
+      paging.cut(line, 400)
     )
   )
 end
 
 ---@return claude-ide.language.Extent
 local function extent_of(task, place, definition)
-  local extent, why_not = require("claude-ide.language.extent").lines(place.buf, definition)
+  local extent, why_not = language_extent.lines(place.buf, definition)
   return extent or refuse(task, place, why_not) --[[@as claude-ide.language.Extent]]
 end
 
@@ -156,7 +171,7 @@ local NONE = "The file holds just that already; nothing was changed."
 ---@param edit_of fun(buf: integer, extent: claude-ide.language.Extent, text: string): lsp.TextEdit
 local function beside_symbol(title, edit_of)
   return tool(function(task, args)
-    local definition, place = require("claude-ide.language.outline").definition(task, args)
+    local definition, place = outline.definition(task, args)
     local extent = extent_of(task, place, definition)
     return propose_here(task, title, place, edit_of(place.buf, extent, args.text), NONE)
   end)
@@ -167,8 +182,8 @@ M.insert_after_symbol = beside_symbol("Insert after %s", insertion_after)
 
 ---Replaces a whole definition.
 M.replace_symbol_body = tool(function(task, args)
-  local definition, place = require("claude-ide.language.outline").definition(task, args)
-  local edit, why_not = require("claude-ide.language.extent").replacement(place.buf, definition, args.body)
+  local definition, place = outline.definition(task, args)
+  local edit, why_not = language_extent.replacement(place.buf, definition, args.body)
   edit = edit or refuse(task, place, why_not)
   return propose_here(task, "Replace %s", place, edit --[[@as lsp.TextEdit]], NONE)
 end)
@@ -179,38 +194,34 @@ local MAX_LISTED = 60
 ---@param extent claude-ide.language.Extent
 ---@return boolean whether a use is inside the definition
 local function is_within(location, place, extent, client)
-  local line = require("claude-ide.language.breaks").range(client, place.buf, location.range).start.line
+  local line = breaks.range(client, place.buf, location.range).start.line
   return location.uri == vim.uri_from_bufnr(place.buf) and extent.first <= line and line <= extent.last
 end
 
 local function use_line(location)
   local path, row = vim.uri_to_fname(location.uri), location.range.start.line
-  local buf, text = require("claude-ide.buffer").loaded(path), ""
+  local buf, text = buffer.loaded(path), ""
   if buf then
     text = vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or ""
   else
-    local bytes = require("claude-ide.file").read_now(path, 1024 * 1024) or ""
+    local bytes = file.read_now(path, 1024 * 1024) or ""
     text = vim.split(bytes, "\n", { plain = true })[row + 1] or ""
   end
-  local position = require("claude-ide.position")
-  local shown = require("claude-ide.language.locate").shown(path)
+  local shown = locate.shown(path)
   return ("  %s:%d: %s"):format(shown, row + 1, position.truncate(position.valid(vim.trim(text)), 120))
 end
 
 ---@return string reason why nothing is deleted
 local function still_used(task, place, uses)
-  local answer, lines = require("claude-ide.language.paging"), {}
+  local lines = {}
   for i = 1, math.min(#uses, MAX_LISTED) do
-    local may_be_told = not require("claude-ide.language.locate").refusal(vim.uri_to_fname(uses[i].uri))
+    local may_be_told = not locate.refusal(vim.uri_to_fname(uses[i].uri))
     lines[i] = may_be_told and use_line(uses[i]) or "  a file that is outside of the workspace or private"
     task:breathe()
   end
-  local head = ("nothing was deleted: `%s` is still used in %s:"):format(
-    place.name,
-    require("claude-ide.counted")(#uses, "place")
-  )
+  local head = ("nothing was deleted: `%s` is still used in %s:"):format(place.name, counted(#uses, "place"))
   local more = #uses > MAX_LISTED and ("\n  … and %d more"):format(#uses - MAX_LISTED) or ""
-  return answer.cut(head .. "\n" .. table.concat(lines, "\n") .. more)
+  return paging.cut(head .. "\n" .. table.concat(lines, "\n") .. more)
 end
 
 ---Maximum number of places of a word to list.
@@ -222,9 +233,7 @@ local MAX_WORDS = 8
 ---@return string? doubt nil: nowhere else
 local function doubt_of(task, place, clients, extent)
   local own = vim.api.nvim_buf_get_name(place.buf)
-  local found, names =
-    require("claude-ide.language.words").find(task, place.name),
-    require("claude-ide.language.servers").names(clients)
+  local found, names = words.find(task, place.name), servers.names(clients)
   if not found then
     return ("%s knows no use of `%s`; the project was not searched for the word"):format(names, place.name)
   end
@@ -236,10 +245,7 @@ local function doubt_of(task, place, clients, extent)
   end
   local places = {}
   for i = 1, math.min(#elsewhere, MAX_WORDS) do
-    places[i] = ("%s:%d"):format(
-      require("claude-ide.language.locate").shown(elsewhere[i].path),
-      elsewhere[i].lnum
-    )
+    places[i] = ("%s:%d"):format(locate.shown(elsewhere[i].path), elsewhere[i].lnum)
   end
   local more = #elsewhere > MAX_WORDS and (" and %d more"):format(#elsewhere - MAX_WORDS) or ""
   return ("%s knows no use of `%s`, but the word stands in %s%s"):format(
@@ -253,8 +259,7 @@ end
 ---Deletes a definition that is not used; otherwise lists the uses.
 M.safe_delete = tool(function(task, args)
   local method = "textDocument/references"
-  local servers, symbols = require("claude-ide.language.servers"), require("claude-ide.language.symbol")
-  local definition, place = require("claude-ide.language.outline").definition(task, args)
+  local definition, place = outline.definition(task, args)
   local extent = extent_of(task, place, definition)
   if extent.fills then
     refuse(task, place, ("it is all that is in `%s`"):format(extent.fills))
@@ -263,9 +268,9 @@ M.safe_delete = tool(function(task, args)
   local uses = {}
   for _, client in ipairs(clients) do
     local context = { context = { includeDeclaration = false } }
-    local params = vim.tbl_extend("error", symbols.params(task, place, client), context)
-    local found, err = require("claude-ide.language.ready").steady(task, client, place.buf, function()
-      return require("claude-ide.language.request").send(task, client, method, params, place.buf)
+    local params = vim.tbl_extend("error", symbol.params(task, place, client), context)
+    local found, err = ready.steady(task, client, place.buf, function()
+      return request.send(task, client, method, params, place.buf)
     end)
     why_not = why_not or err
     for _, location in ipairs(found or {}) do

@@ -1,4 +1,15 @@
 -- Reads, writes, saves and formats files through the user's buffers.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local buffer_format = lazy("claude-ide.buffer.format")
+local disk = lazy("claude-ide.buffer.disk")
+local hidden = lazy("claude-ide.buffer.hidden")
+local ide_format = lazy("claude-ide.format")
+local log = lazy("claude-ide.log")
+local patch = lazy("claude-ide.buffer.patch")
+local privacy = lazy("claude-ide.privacy")
+local stamp = lazy("claude-ide.buffer.stamp")
+
 local M = {}
 
 local function failed(respond, message)
@@ -10,15 +21,15 @@ M.read_file = {
   ---@param args { path: string } absolute
   ---@param respond claude-ide.Respond
   run = function(args, respond)
-    if require("claude-ide.privacy").withholds(args.path) then
+    if privacy.withholds(args.path) then
       return failed(respond, "failed to read file: the user keeps it private")
     end
-    local buf = require("claude-ide.buffer").loaded_file(args.path)
+    local buf = buffer.loaded_file(args.path)
     if not buf then
       return respond({ loaded = false })
     end
-    require("claude-ide.buffer.disk").reload(buf)
-    respond({ loaded = true, contents = require("claude-ide.buffer").text(buf) })
+    disk.reload(buf)
+    respond({ loaded = true, contents = buffer.text(buf) })
   end,
 }
 
@@ -34,11 +45,11 @@ local function write(buf)
   if not ok then
     return (tostring(err):gsub("^.-(E%d+: )", "%1"))
   end
-  require("claude-ide.buffer.disk").note_agreement(buf)
+  disk.note_agreement(buf)
   local is_done, complaint =
     pcall(vim.api.nvim_exec_autocmds, "BufWritePost", { buffer = buf, modeline = false })
   if not is_done then
-    require("claude-ide.log").warn("a BufWritePost autocommand failed: %s", tostring(complaint))
+    log.warn("a BufWritePost autocommand failed: %s", tostring(complaint))
   end
   return nil
 end
@@ -46,14 +57,14 @@ end
 ---@param buf integer loaded, unmodified, and in sync with the disk
 ---@return string? err
 local function replace(buf, content)
-  local now = require("claude-ide.buffer.disk").decoding(buf)
+  local now = disk.decoding(buf)
   now.fileencoding = "" -- the content is decoded; Neovim encodes it on write
-  local lines, format = require("claude-ide.buffer.format").decode(content, now)
+  local lines, format = buffer_format.decode(content, now)
   if not lines then
     return "the content is not text that this buffer could hold"
   end
-  require("claude-ide.buffer.stamp").agree(buf)
-  require("claude-ide.buffer.patch").set_text(buf, lines, format --[[@as claude-ide.buffer.Format]])
+  stamp.agree(buf)
+  patch.set_text(buf, lines, format --[[@as claude-ide.buffer.Format]])
   local err = write(buf)
   if err and vim.bo[buf].modified then
     vim.api.nvim_buf_call(buf, function()
@@ -69,7 +80,7 @@ local function write_text(buf, content)
   if vim.bo[buf].modified then
     return "it has unsaved changes in Neovim"
   end
-  local _, why_not = require("claude-ide.buffer.disk").reload(buf)
+  local _, why_not = disk.reload(buf)
   if why_not and why_not ~= "no file" then
     return "its buffer cannot take over what is on disk: " .. why_not
   end
@@ -81,7 +92,7 @@ M.write_file = {
   ---@param args { path: string, content: string } path absolute
   ---@param respond claude-ide.Respond
   run = function(args, respond)
-    local buf = require("claude-ide.buffer").loaded_file(args.path)
+    local buf = buffer.loaded_file(args.path)
     local err = buf and write_text(buf, args.content)
     if err then
       failed(respond, ("failed to write file: %s: %s"):format(args.path, err))
@@ -96,7 +107,7 @@ M.write_file = {
 ---@return boolean ok
 ---@return string? err
 local function save(buf)
-  if vim.bo[buf].modified and require("claude-ide.buffer.stamp").is_conflict(buf) then
+  if vim.bo[buf].modified and stamp.is_conflict(buf) then
     return false, "the file was changed on disk since it was read"
   end
   local ok, err = pcall(vim.api.nvim_buf_call, buf, function()
@@ -115,7 +126,7 @@ M.save_document = {
   ---@param respond claude-ide.Respond
   run = function(args, respond)
     local buf, saved, message =
-      require("claude-ide.buffer").loaded_file(args.filePath), false, "Document not open: " .. args.filePath
+      buffer.loaded_file(args.filePath), false, "Document not open: " .. args.filePath
     if buf then
       local err
       saved, err = save(buf)
@@ -128,16 +139,16 @@ M.save_document = {
 ---@return integer? buf
 ---@return string? why_not nil without a buffer: no such file
 local function load(path)
-  local buf = require("claude-ide.buffer").loaded(path)
+  local buf = buffer.loaded(path)
   if buf then
-    require("claude-ide.buffer.disk").reload(buf)
+    disk.reload(buf)
     return buf
   end
   local stat = vim.uv.fs_stat(path)
   if not stat or stat.type ~= "file" then
     return nil
   end
-  return require("claude-ide.buffer.hidden").load(path)
+  return hidden.load(path)
 end
 
 M.reformat_file = {
@@ -156,7 +167,7 @@ M.reformat_file = {
       return respond({ outcome = "not_found" })
     end
     local was_modified = vim.bo[buf].modified
-    require("claude-ide.format").run(buf, function(formatted, err)
+    ide_format.run(buf, function(formatted, err)
       if formatted and not was_modified and vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].modified then
         local saved, why_not = save(buf)
         err = not saved and "formatted, but not written: " .. why_not or nil

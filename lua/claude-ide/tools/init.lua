@@ -1,8 +1,13 @@
 -- Dispatches calls to tools and returns their answers.
 -- Invariant: a call is answered exactly once, or not at all after a cancel, even if the tool answers twice, late, or fails.
-local M = {}
-
 local safely = require("claude-ide.safely")
+local lazy = require("claude-ide.lazy")
+local guard = lazy("claude-ide.ui.guard")
+local log = lazy("claude-ide.log")
+local native = lazy("claude-ide.native")
+local workspace = lazy("claude-ide.workspace")
+
+local M = {}
 
 local PREFIX = "claude-ide.tools."
 
@@ -51,28 +56,27 @@ function M.find(call)
 end
 
 local function send_result(call, result)
-  local native = require("claude-ide.native")
   if result == nil then
     result = vim.NIL
   end
   local ok, json = pcall(vim.json.encode, result)
   if not ok then
-    require("claude-ide.log").error("the result of %s cannot be sent: %s", call.name, json)
+    log.error("the result of %s cannot be sent: %s", call.name, json)
     native.fail(call.id, "failed", "the editor's answer cannot be sent: " .. safely.brief(json))
     return
   end
   local sent, err = native.respond(call.id, json)
   if not sent then
-    require("claude-ide.log").debug("the answer to %s came too late: %s", call.name, err)
+    log.debug("the answer to %s came too late: %s", call.name, err)
   end
 end
 
 ---@param err claude-ide.CallError
 local function send_error(call, err)
   local code = err.code == "invalid_params" and "invalid_params" or "failed"
-  local sent, reason = require("claude-ide.native").fail(call.id, code, tostring(err.message))
+  local sent, reason = native.fail(call.id, code, tostring(err.message))
   if not sent then
-    require("claude-ide.log").debug("the error of %s came too late: %s", call.name, reason)
+    log.debug("the error of %s came too late: %s", call.name, reason)
   end
 end
 
@@ -80,7 +84,7 @@ end
 local function responder(call)
   return function(result, err)
     if not running[call.id] then
-      require("claude-ide.log").debug("%s answered a call that is answered or cancelled", call.name)
+      log.debug("%s answered a call that is answered or cancelled", call.name)
       return
     end
     running[call.id] = nil
@@ -95,7 +99,7 @@ end
 ---Wraps a function of a call: its error is the answer.
 local function answering(call, respond, fn)
   return safely.catch(fn, function(trace)
-    require("claude-ide.log").error("%s failed: %s", call.name, trace)
+    log.error("%s failed: %s", call.name, trace)
     respond(nil, { code = "failed", message = ("%s failed: %s"):format(call.name, safely.brief(trace)) })
   end)
 end
@@ -109,11 +113,10 @@ end
 ---@param respond claude-ide.Respond
 ---@param show fun()
 function M.when_no_key(call, respond, show)
-  require("claude-ide.ui.guard").when_no_key(waiting_id(call.id), answering(call, respond, show))
+  guard.when_no_key(waiting_id(call.id), answering(call, respond, show))
 end
 
 local function run(call, args)
-  local log = require("claude-ide.log")
   local tool, missing = M.find(call.name)
   if not tool then
     log.error("call of %s: %s", call.name, missing)
@@ -122,7 +125,7 @@ local function run(call, args)
   end
   running[call.id] = { tool = tool, call = call }
   local respond = responder(call)
-  require("claude-ide.workspace").serve(call.client, answering(call, respond, tool.run), args, respond, call)
+  workspace.serve(call.client, answering(call, respond, tool.run), args, respond, call)
 end
 
 local function cancel(id)
@@ -131,7 +134,7 @@ local function cancel(id)
     return
   end
   running[id] = nil
-  require("claude-ide.ui.guard").forget(waiting_id(id))
+  guard.forget(waiting_id(id))
   if entry.tool.cancel then
     safely.wrap("cancel " .. entry.call.name, entry.tool.cancel)(entry.call)
   end

@@ -1,8 +1,22 @@
 -- Navigation by language servers: definitions, references, call and type hierarchies, documentation; symbols of a file and of the
 -- project. LSP 3.17, "textDocument/definition" etc., "callHierarchy/*", "typeHierarchy/*".
-local M = {}
-
 local tool = require("claude-ide.language.task").tool
+local lazy = require("claude-ide.lazy")
+local counted = lazy("claude-ide.counted")
+local language_hits = lazy("claude-ide.language.hits")
+local language_symbol = lazy("claude-ide.language.symbol")
+local locate = lazy("claude-ide.language.locate")
+local lsp = lazy("claude-ide.lsp")
+local outline = lazy("claude-ide.language.outline")
+local paging = lazy("claude-ide.language.paging")
+local paths = lazy("claude-ide.path")
+local position = lazy("claude-ide.position")
+local privacy = lazy("claude-ide.privacy")
+local ready = lazy("claude-ide.language.ready")
+local request = lazy("claude-ide.language.request")
+local servers = lazy("claude-ide.language.servers")
+
+local M = {}
 
 ---A request about a symbol that returns locations.
 ---@class claude-ide.tools.Question
@@ -24,7 +38,7 @@ local function each(task, clients, found, ask)
     for _, client in ipairs(clients) do
       errors[#errors + 1] = ask(client)
     end
-    if #found > 0 or round == 2 or not require("claude-ide.language.servers").settle(task, clients) then
+    if #found > 0 or round == 2 or not servers.settle(task, clients) then
       break
     end
   end
@@ -34,18 +48,18 @@ local function each(task, clients, found, ask)
 end
 
 local function send(task, client, method, params, buf)
-  return require("claude-ide.language.request").send(task, client, method, params, buf)
+  return request.send(task, client, method, params, buf)
 end
 
 ---@param what claude-ide.tools.Question
 ---@return { text: string }
 local function answer(task, args, what, place, names, hits, notes, none)
-  local counted, shown = require("claude-ide.counted"), require("claude-ide.language.locate").shown
+  local shown = locate.shown
   if #hits == 0 then
     local where = ("%s:%d"):format(shown(args.path), place.row + 1)
     return { text = table.concat(vim.list_extend({ none:format(names, place.name, where) }, notes), "\n") }
   end
-  return require("claude-ide.language.hits").answer(task, hits, {
+  return language_hits.answer(task, hits, {
     head = function(count, files)
       local text = ("%s of `%s`"):format(counted(count, what.one), place.name)
       return files > 1 and not what.follow and ("%s in %d files:"):format(text, files) or text .. ":"
@@ -58,13 +72,12 @@ end
 ---@param args { path: string, symbol: string, line?: integer, cursor?: string }
 ---@param what claude-ide.tools.Question
 local function locations(task, args, what)
-  local symbols, ready = require("claude-ide.language.symbol"), require("claude-ide.language.ready")
-  local place = symbols.place(task, args)
-  local clients = require("claude-ide.language.servers").need(task, place.buf, what.method, what.doing)
+  local place = language_symbol.place(task, args)
+  local clients = servers.need(task, place.buf, what.method, what.doing)
   local hits, notes = {}, { place.note }
   each(task, clients, hits, function(client)
     local context = what.context and what.context(args) or {}
-    local params = vim.tbl_extend("error", symbols.params(task, place, client), context)
+    local params = vim.tbl_extend("error", language_symbol.params(task, place, client), context)
     local function ask()
       return send(task, client, what.method, params, place.buf)
     end
@@ -77,10 +90,10 @@ local function locations(task, args, what)
     if is_partial then
       notes[#notes + 1] = ("(%s is still reading the project; there may be more.)"):format(client.name)
     end
-    require("claude-ide.language.hits").add_locations(task, hits, result, client)
+    language_hits.add_locations(task, hits, result, client)
     return err
   end)
-  local names = require("claude-ide.language.servers").names(clients)
+  local names = servers.names(clients)
   local none = ("%%s knows no %s of `%%s` at %%s."):format(what.one)
   return answer(task, args, what, place, names, hits, notes, none)
 end
@@ -89,13 +102,12 @@ end
 ---@param args { path: string, symbol: string, line?: integer, cursor?: string }
 ---@param what claude-ide.tools.Question
 local function hierarchy(task, args, what)
-  local symbols, servers = require("claude-ide.language.symbol"), require("claude-ide.language.servers")
-  local place = symbols.place(task, args)
+  local place = language_symbol.place(task, args)
   local clients = servers.need(task, place.buf, what.method, what.doing)
-  require("claude-ide.language.ready").settle(task, clients, place.buf)
+  ready.settle(task, clients, place.buf)
   local hits, has_items = {}, false
   each(task, clients, hits, function(client)
-    local params = symbols.params(task, place, client)
+    local params = language_symbol.params(task, place, client)
     local items, err = send(task, client, what.method, params, place.buf)
     for _, item in ipairs(type(items) == "table" and items or {}) do
       local found, failed = send(task, client, what.follow, { item = item }, place.buf)
@@ -115,7 +127,7 @@ local function add_item(field)
   return function(hits, found, client)
     local item = field and found[field] or found
     local range = item.selectionRange or item.range
-    hits[#hits + 1] = require("claude-ide.language.hits").hit(item.uri, range, client, item.name .. ":")
+    hits[#hits + 1] = language_hits.hit(item.uri, range, client, item.name .. ":")
   end
 end
 
@@ -147,7 +159,7 @@ local QUESTIONS = {
     add = function(hits, found, client)
       for _, range in ipairs(found.fromRanges or {}) do
         local label = ("in %s:"):format(found.from.name)
-        hits[#hits + 1] = require("claude-ide.language.hits").hit(found.from.uri, range, client, label)
+        hits[#hits + 1] = language_hits.hit(found.from.uri, range, client, label)
       end
     end,
   },
@@ -206,23 +218,22 @@ end
 ---Whether a symbol is defined in a withheld file.
 local function is_withheld(task, client, buf, params)
   local method, hits = "textDocument/definition", {} ---@type string, claude-ide.language.Hit[]
-  if require("claude-ide.lsp").supports(client, method, buf) then
+  if lsp.supports(client, method, buf) then
     local found = send(task, client, method, params, buf)
-    require("claude-ide.language.hits").add_locations(task, hits, found, client)
+    language_hits.add_locations(task, hits, found, client)
   end
   return vim.iter(hits):any(function(hit)
-    return require("claude-ide.privacy").withholds(hit.path)
+    return privacy.withholds(hit.path)
   end)
 end
 
 ---Documentation of a symbol.
 M.hover = tool(function(task, args)
-  local locate, servers = require("claude-ide.language.locate"), require("claude-ide.language.servers")
-  local place, method = require("claude-ide.language.symbol").place(task, args), "textDocument/hover"
+  local place, method = language_symbol.place(task, args), "textDocument/hover"
   local clients = servers.need(task, place.buf, method, "describe symbols")
   local texts = {}
   each(task, clients, texts, function(client)
-    local params = require("claude-ide.language.symbol").params(task, place, client)
+    local params = language_symbol.params(task, place, client)
     local result, err = send(task, client, method, params, place.buf)
     local text = result and vim.trim(text_of(result.contents)) or ""
     if text ~= "" and is_withheld(task, client, place.buf, params) then
@@ -237,15 +248,14 @@ M.hover = tool(function(task, args)
   end
   local head = where .. (vim.bo[place.buf].modified and " (with unsaved changes)" or "") .. ":"
   local words = vim.list_extend({ head }, { place.note })
-  words[#words + 1] = require("claude-ide.privacy").redact(table.concat(texts, "\n\n"))
-  return { text = require("claude-ide.language.paging").cut(table.concat(words, "\n")) }
+  words[#words + 1] = privacy.redact(table.concat(texts, "\n\n"))
+  return { text = paging.cut(table.concat(words, "\n")) }
 end)
 
 ---Maximum bytes of a symbol's detail.
 local MAX_DETAIL = 60
 
 local function outline_line(symbol)
-  local position = require("claude-ide.position")
   local lines = symbol.first == symbol.last and tostring(symbol.first)
     or ("%d-%d"):format(symbol.first, symbol.last)
   local detail = symbol.detail and " " .. position.truncate(symbol.detail, MAX_DETAIL) or ""
@@ -255,7 +265,6 @@ end
 
 ---The symbols of a file, as a tree.
 M.outline = tool(function(task, args)
-  local locate, outline = require("claude-ide.language.locate"), require("claude-ide.language.outline")
   local buf, shown = locate.buffer(task, args.path), locate.shown(args.path)
   local symbols, source = outline.of(task, buf)
   if not symbols then
@@ -266,7 +275,7 @@ M.outline = tool(function(task, args)
     return { text = ("%s has no symbols (%s)."):format(shown, source) }
   end
   local unsaved = vim.bo[buf].modified and ", with unsaved changes" or ""
-  return require("claude-ide.language.paging").pages(task, {
+  return paging.pages(task, {
     head = ("%s, %d lines (%s%s):"):format(shown, vim.api.nvim_buf_line_count(buf), source, unsaved),
     count = #symbols,
     entry = function(index)
@@ -286,8 +295,8 @@ local function symbol_servers(task, path)
   local stat = path and vim.uv.fs_stat(path)
   local clients, bufs = {}, {}
   if path and stat and stat.type == "file" then
-    local buf = require("claude-ide.language.locate").buffer(task, path)
-    clients = require("claude-ide.language.servers").need(task, buf, SYMBOLS, "search symbols of the project")
+    local buf = locate.buffer(task, path)
+    clients = servers.need(task, buf, SYMBOLS, "search symbols of the project")
     for _, client in ipairs(clients) do
       bufs[client.id] = buf
     end
@@ -295,8 +304,7 @@ local function symbol_servers(task, path)
   end
   for _, client in ipairs(package.loaded["vim.lsp"] and vim.lsp.get_clients() or {}) do
     for buf in vim.spairs(client.attached_buffers or {}) do
-      local is_fit = vim.api.nvim_buf_is_loaded(buf)
-        and require("claude-ide.lsp").supports(client, SYMBOLS, buf)
+      local is_fit = vim.api.nvim_buf_is_loaded(buf) and lsp.supports(client, SYMBOLS, buf)
       if is_fit and not bufs[client.id] then
         clients[#clients + 1], bufs[client.id] = client, buf
       end
@@ -312,9 +320,8 @@ end
 
 ---Searches symbols of the project by name.
 M.symbols = tool(function(task, args)
-  local hits, paths = require("claude-ide.language.hits"), require("claude-ide.path")
   local below = args.path and paths.normalize(args.path) --[[@as string?]]
-  if below and not require("claude-ide.language.locate").is_inside(below) then
+  if below and not locate.is_inside(below) then
     task:fail(below .. " is outside of the workspace")
   end
   local clients, bufs = symbol_servers(task, below)
@@ -322,12 +329,12 @@ M.symbols = tool(function(task, args)
   each(task, clients, all, function(client)
     local result, err = send(task, client, SYMBOLS, { query = args.query }, bufs[client.id])
     for _, symbol in ipairs(type(result) == "table" and result or {}) do
-      local location, kind = symbol.location, require("claude-ide.language.outline").kind(symbol.kind)
+      local location, kind = symbol.location, outline.kind(symbol.kind)
       if location and location.uri and (not args.kind or kind == args.kind) then
         local range = location.range or { start = { line = 0, character = 0 } }
         local container = type(symbol.containerName) == "string" and symbol.containerName ~= ""
         local name = container and symbol.containerName .. "." .. symbol.name or symbol.name
-        local hit = hits.hit(location.uri, range, client, ("%s %s"):format(kind, name))
+        local hit = language_hits.hit(location.uri, range, client, ("%s %s"):format(kind, name))
         hit.rank = symbol.name == args.query and 0 or 1
         all[#all + 1] = (not below or paths.within(hit.path, below)) and hit or nil
       end
@@ -336,17 +343,16 @@ M.symbols = tool(function(task, args)
     return err
   end)
   if #all == 0 then
-    local names = require("claude-ide.language.servers").names(clients)
+    local names = servers.names(clients)
     return { text = ("%s knows no symbol like `%s` here."):format(names, args.query) }
   end
   -- Exact matches first, then the rest in order.
   local exact, rest = {}, {}
-  for _, hit in ipairs(hits.sorted(task, all)) do
+  for _, hit in ipairs(language_hits.sorted(task, all)) do
     table.insert(hit.rank == 0 and exact or rest, hit)
   end
-  return hits.answer(task, vim.list_extend(exact, rest), {
+  return language_hits.answer(task, vim.list_extend(exact, rest), {
     head = function(count, files)
-      local counted = require("claude-ide.counted")
       return ("%s like `%s` in %s:"):format(counted(count, "symbol"), args.query, counted(files, "file"))
     end,
     cursor = args.cursor,

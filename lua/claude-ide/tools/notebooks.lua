@@ -1,7 +1,22 @@
 -- Runs Claude's code in Jupyter kernels (`notebook/`), and reads cells of notebooks. Cancelling a call interrupts the code.
-local M = {}
-
 local tool = require("claude-ide.language.task").tool
+local lazy = require("claude-ide.lazy")
+local buffer_format = lazy("claude-ide.buffer.format")
+local bytes = lazy("claude-ide.buffer.bytes")
+local counted = lazy("claude-ide.counted")
+local disk = lazy("claude-ide.buffer.disk")
+local document = lazy("claude-ide.notebook.document")
+local ide_notebook = lazy("claude-ide.notebook")
+local locate = lazy("claude-ide.language.locate")
+local log = lazy("claude-ide.log")
+local native = lazy("claude-ide.native")
+local own = lazy("claude-ide.sessions.own")
+local paging = lazy("claude-ide.language.paging")
+local patch = lazy("claude-ide.buffer.patch")
+local server = lazy("claude-ide.server")
+local waits = lazy("claude-ide.ui.guard.waits")
+
+local M = {}
 
 ---Maximum bytes of a displayed cell.
 local CELL_BYTES = 1200
@@ -14,11 +29,11 @@ local function run_in(task, path, run)
   local answer, err = task:await(function(resume)
     local whole = vim.tbl_extend("error", run, {
       session = function()
-        return require("claude-ide.sessions.own").of_caller(task.call.client)
+        return own.of_caller(task.call.client)
       end,
       done = resume,
     }) --[[@as claude-ide.notebook.Run]]
-    local kernel, problem = require("claude-ide.notebook").run(path, whole)
+    local kernel, problem = ide_notebook.run(path, whole)
     if not kernel then
       return resume(nil, problem)
     end
@@ -30,7 +45,7 @@ local function run_in(task, path, run)
 end
 
 M.execute_code = tool(function(task, args)
-  local client = require("claude-ide.server").client(task.call.client)
+  local client = server.client(task.call.client)
   local answer = run_in(task, args.notebook, {
     code = args.code,
     who = client and client.name or "Claude",
@@ -45,17 +60,16 @@ end)
 ---@return claude-ide.notebook.Cell[]
 ---@return boolean unsaved
 local function cells_of(task, path)
-  local locate = require("claude-ide.language.locate")
   local refusal = locate.refusal(path)
   if refusal then
     task:fail(refusal)
   end
   local text, err, unsaved = task:await(function(resume)
-    require("claude-ide.notebook.document").text(path, resume)
+    document.text(path, resume)
   end)
   local notebook
   if text then
-    notebook, err = require("claude-ide.native").notebook_read(text)
+    notebook, err = native.notebook_read(text)
   end
   if not notebook then
     task:fail(("%s: %s"):format(locate.shown(path), err))
@@ -66,20 +80,18 @@ end
 local function head(cell)
   local words = { ("[%d] %s"):format(cell.index, cell.kind) }
   words[#words + 1] = cell.count and ("run %d"):format(cell.count)
-  words[#words + 1] = cell.outputs > 0 and require("claude-ide.counted")(cell.outputs, "output") or nil
+  words[#words + 1] = cell.outputs > 0 and counted(cell.outputs, "output") or nil
   return table.concat(words, ", ")
 end
 
 M.notebook_cells = tool(function(task, args)
   local cells, unsaved = cells_of(task, args.path)
-  local answer = require("claude-ide.language.paging")
-  return answer.pages(task, {
-    head = require("claude-ide.counted")(#cells, "cell")
-      .. (unsaved and ", with unsaved changes of the user's:" or ":"),
+  return paging.pages(task, {
+    head = counted(#cells, "cell") .. (unsaved and ", with unsaved changes of the user's:" or ":"),
     count = #cells,
     entry = function(index)
       local cell = cells[index]
-      return { text = head(cell) .. "\n" .. answer.cut(cell.source, CELL_BYTES) }
+      return { text = head(cell) .. "\n" .. paging.cut(cell.source, CELL_BYTES) }
     end,
     cursor = args.cursor,
   })
@@ -93,7 +105,7 @@ local function put_into(buf, cell, answer)
   if not vim.bo[buf].modifiable then
     return "it cannot be changed"
   end
-  require("claude-ide.buffer.disk").reload(buf)
+  disk.reload(buf)
   local text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), "\n")
   local ran = vim.json.encode({
     index = cell.index,
@@ -102,11 +114,11 @@ local function put_into(buf, cell, answer)
     count = answer.count,
     outputs = answer.outputs,
   })
-  local changed, err = require("claude-ide.native").notebook_put(text, ran)
+  local changed, err = native.notebook_put(text, ran)
   if changed then
-    local format = require("claude-ide.buffer.format").of(buf)
-    local lines = require("claude-ide.buffer.bytes").split(changed, "\n")
-    require("claude-ide.buffer.patch").set_text(buf, lines, format)
+    local format = buffer_format.of(buf)
+    local lines = bytes.split(changed, "\n")
+    patch.set_text(buf, lines, format)
   end
   return err
 end
@@ -117,18 +129,17 @@ end
 ---@param answer claude-ide.notebook.Answer
 ---@return string? remark for the requester; nil: no buffer
 local function put_outputs(path, cell, answer)
-  local buf, is_json = require("claude-ide.notebook.document").buffer(path)
+  local buf, is_json = document.buffer(path)
   if not buf or not answer.outputs then
     return nil
   elseif not is_json then
     return "[A plugin shows the notebook as something else than its JSON in the user's editor: the outputs were not put there.]"
   end
-  local waits = require("claude-ide.ui.guard.waits")
   local failure ---@type string?
   local function put()
     failure = vim.api.nvim_buf_is_loaded(buf) and put_into(buf, cell, answer) or nil
     if failure then
-      require("claude-ide.log").warn("outputs were not put into %s: %s", path, failure)
+      log.warn("outputs were not put into %s: %s", path, failure)
     end
   end
   if waits.is_command_pending() then
@@ -150,7 +161,7 @@ M.run_cell = tool(function(task, args)
   elseif cell.kind ~= "code" then
     task:fail(("cell %d is %s, not code"):format(args.index, cell.kind))
   end
-  local agent = require("claude-ide.server").agent(task.call.client)
+  local agent = server.agent(task.call.client)
   local answer = run_in(task, args.path, {
     code = cell.source,
     keep = true,

@@ -1,8 +1,23 @@
 -- MCP resources and prompts: what a prompt may name (context/), for `@ide:…` and `/ide:…` in Claude's terminal, and for agents.
 -- The server has both lists, so that it answers while Neovim is busy; only contents are asked for.
-local M = {}
-
 local tool = require("claude-ide.language.task").tool
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local context = lazy("claude-ide.context")
+local context_prompts = lazy("claude-ide.context.prompts")
+local editor = lazy("claude-ide.context.editor")
+local lines = lazy("claude-ide.context.lines")
+local locate = lazy("claude-ide.language.locate")
+local log = lazy("claude-ide.log")
+local native = lazy("claude-ide.native")
+local paging = lazy("claude-ide.language.paging")
+local place = lazy("claude-ide.context.place")
+local position = lazy("claude-ide.position")
+local problems = lazy("claude-ide.language.problems")
+local selection = lazy("claude-ide.selection")
+local workspace = lazy("claude-ide.workspace")
+
+local M = {}
 
 ---Scheme of what is in `context.LIST`.
 local SCHEME = "nvim"
@@ -11,13 +26,13 @@ local MAX_FILES = 500
 
 ---@return string
 local function folder()
-  return require("claude-ide.workspace").folders()[1] or vim.uv.cwd() or "/"
+  return workspace.folders()[1] or vim.uv.cwd() or "/"
 end
 
 ---Whether clients may read it now, without having been asked by the user.
 ---@param kind claude-ide.context.Kind
 local function is_offered(kind)
-  return kind.title ~= nil and (kind.name ~= "selection" or require("claude-ide.selection").is_enabled())
+  return kind.title ~= nil and (kind.name ~= "selection" or selection.is_enabled())
 end
 
 local function resources()
@@ -31,19 +46,18 @@ local function resources()
       mimeType = "text/plain",
     }
   end
-  for _, kind in ipairs(require("claude-ide.context").LIST) do
+  for _, kind in ipairs(context.LIST) do
     if is_offered(kind) then
       add(SCHEME, kind.name, kind.name, kind.title, kind.doc)
     end
   end
-  local folders = require("claude-ide.workspace").folders()
-  for index, buf in ipairs(require("claude-ide.context.editor").buffers()) do
+  local folders = workspace.folders()
+  for index, buf in ipairs(editor.buffers()) do
     if index > MAX_FILES then
       break
     end
     local name = vim.api.nvim_buf_get_name(buf)
-    local path =
-      require("claude-ide.position").valid(require("claude-ide.language.locate").shown(name, folders))
+    local path = position.valid(locate.shown(name, folders))
     add("buffer", path, path, path, "Open in the editor")
     if next(vim.diagnostic.count(buf)) then
       local description = "Errors and warnings of the editor's language servers"
@@ -56,16 +70,15 @@ end
 local function prompts()
   return vim.tbl_map(function(prompt)
     return { name = prompt.name, description = prompt.doc, arguments = prompt.arguments }
-  end, require("claude-ide.context.prompts").list(folder()))
+  end, context_prompts.list(folder()))
 end
 
 ---Reports both lists to the server.
 ---@return string[] changed names of the lists that differ from the last report
 function M.report()
-  local changed, err =
-    require("claude-ide.native").set_offers(vim.json.encode({ resources = resources(), prompts = prompts() }))
+  local changed, err = native.set_offers(vim.json.encode({ resources = resources(), prompts = prompts() }))
   if err then
-    require("claude-ide.log").warn("resources and prompts could not be reported: %s", err)
+    log.warn("resources and prompts could not be reported: %s", err)
   end
   return changed or {}
 end
@@ -73,7 +86,7 @@ end
 ---@param name string
 ---@return claude-ide.context.Kind?
 local function kind_of(name)
-  return vim.iter(require("claude-ide.context").LIST):find(function(kind)
+  return vim.iter(context.LIST):find(function(kind)
     return kind.name == name and is_offered(kind)
   end)
 end
@@ -90,21 +103,21 @@ local READERS = {
     if not kind then
       return unknown(task, uri)
     end
-    local at = require("claude-ide.context.place").here(folder())
+    local at = place.here(folder())
     local part = task:await(function(resume)
-      require("claude-ide.context").read({ name = name }, at, resume)
+      context.read({ name = name }, at, resume)
     end) --[[@as claude-ide.context.Part]]
     -- The CLI puts the text into the prompt without its name.
     local title = part.problem and kind.title .. ": " or ""
-    return title .. require("claude-ide.context").said(part)
+    return title .. context.said(part)
   end,
   buffer = function(task, path)
-    local buf = require("claude-ide.language.locate").buffer(task, path)
-    local most = require("claude-ide.context.lines").MOST_BYTES
-    return require("claude-ide.language.paging").cut(require("claude-ide.buffer").text(buf), most)
+    local buf = locate.buffer(task, path)
+    local most = lines.MOST_BYTES
+    return paging.cut(buffer.text(buf), most)
   end,
   diagnostics = function(task, path)
-    return require("claude-ide.language.problems").text(task, { path = path }).text
+    return problems.text(task, { path = path }).text
   end,
 }
 
@@ -115,7 +128,7 @@ M.read_resource = tool(function(task, args)
     return unknown(task, args.uri)
   end
   if scheme ~= SCHEME then
-    path = require("claude-ide.language.locate").absolute(path)
+    path = locate.absolute(path)
   end
   return {
     uri = args.uri,
@@ -135,14 +148,13 @@ end
 
 M.prompt = tool(function(task, args)
   local cwd = folder()
-  local prompt = require("claude-ide.context.prompts").find(args.name, cwd)
+  local prompt = context_prompts.find(args.name, cwd)
   local text = prompt and prompt.text(cwd, args.arguments)
   if not prompt or not text then
     return task:fail(("there is no prompt %q"):format(args.name), "invalid_params")
   end
-  local context = require("claude-ide.context")
   local parts = task:await(function(resume)
-    context.expand(text, require("claude-ide.context.place").here(cwd), resume)
+    context.expand(text, place.here(cwd), resume)
   end)
   return { description = prompt.doc, content = vim.tbl_map(to_mcp, context.blocks(text, parts)) }
 end)

@@ -1,6 +1,19 @@
 -- openFile and open_files: show or load a file, and select a range.
 -- `preview`: Neovim has no preview tabs. When the next preview opens, the previous one leaves the buffer list, unless it was changed or
 -- is visible; it stays loaded (`:b` finds it).
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local disk = lazy("claude-ide.buffer.disk")
+local file = lazy("claude-ide.file")
+local file_window = lazy("claude-ide.ui.file_window")
+local hidden = lazy("claude-ide.buffer.hidden")
+local locate = lazy("claude-ide.language.locate")
+local notice = lazy("claude-ide.ui.notice")
+local paths = lazy("claude-ide.path")
+local swap = lazy("claude-ide.buffer.swap")
+local tools = lazy("claude-ide.tools")
+local tracker = lazy("claude-ide.selection.tracker")
+
 local M = {}
 
 ---@class claude-ide.tool.OpenFile.Args
@@ -151,11 +164,11 @@ end
 ---@return integer? buf
 ---@return string? err
 local function find_or_add(path)
-  local buf = require("claude-ide.buffer").find(path)
+  local buf = buffer.find(path)
   if buf and vim.api.nvim_buf_is_loaded(buf) then
     return buf
   end
-  local stat, why_not, is_missing = require("claude-ide.file").stat_regular(path)
+  local stat, why_not, is_missing = file.stat_regular(path)
   if not stat then
     return nil, is_missing and "File not found: " .. path or ("Cannot open %s: %s"):format(path, why_not)
   elseif stat.size > MAX_BYTES then
@@ -176,15 +189,15 @@ local function show(buf)
   if is_new then
     vim.bo[buf].swapfile = false -- no prompt about another Neovim's swap file
   end
-  local win, focused = require("claude-ide.ui.file_window").show(buf)
+  local win, focused = file_window.show(buf)
   if not win then
     if is_new then
-      assert(require("claude-ide.buffer.hidden").read(buf))
+      assert(hidden.read(buf))
     end
     local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ":~:.")
-    require("claude-ide.ui.notice").info(("Claude opened %s: `:b %d`"):format(name, buf))
+    notice.info(("Claude opened %s: `:b %d`"):format(name, buf))
   elseif is_new then
-    require("claude-ide.buffer.swap").enable(buf)
+    swap.enable(buf)
   end
   return win, focused
 end
@@ -192,8 +205,8 @@ end
 ---Shows a file and selects a range, which does not count as the user's.
 ---@param place fun(): integer? win
 local function by_client(buf, place)
-  local outside = not require("claude-ide.language.locate").is_inside(vim.api.nvim_buf_get_name(buf))
-  return require("claude-ide.selection.tracker").by_client(buf, outside, place)
+  local outside = not locate.is_inside(vim.api.nvim_buf_get_name(buf))
+  return tracker.by_client(buf, outside, place)
 end
 
 ---Sets the cursor when the buffer is shown next.
@@ -219,13 +232,13 @@ end
 ---@return { filePath: string, languageId: string, lineCount: integer }? result
 ---@return string? err
 local function open(args)
-  local path = require("claude-ide.path").normalize(args.filePath)
+  local path = paths.normalize(args.filePath)
   local buf, problem = find_or_add(path)
   if not buf then
     return nil, problem
   end
-  require("claude-ide.buffer.disk").reload(buf)
-  require("claude-ide.buffer.hidden").adopt(buf)
+  disk.reload(buf)
+  hidden.adopt(buf)
   local was_listed = vim.bo[buf].buflisted
   if not was_listed then
     vim.b[buf].claude_opened = true -- its project must not become part of the workspace
@@ -245,7 +258,7 @@ local function open(args)
       return nil, ("Cannot open %s: %s"):format(path, err)
     end
   elseif not vim.api.nvim_buf_is_loaded(buf) then
-    local ok, err = require("claude-ide.buffer.hidden").read(buf)
+    local ok, err = hidden.read(buf)
     if not ok then
       return nil, ("Cannot open %s: %s"):format(path, err)
     end
@@ -262,7 +275,7 @@ local function open(args)
   end
   return {
     filePath = path,
-    languageId = require("claude-ide.buffer").language(buf),
+    languageId = buffer.language(buf),
     lineCount = vim.api.nvim_buf_line_count(buf),
   }
 end
@@ -273,7 +286,7 @@ end
 local function tool(open_those)
   return {
     run = function(args, respond, call)
-      require("claude-ide.tools").when_no_key(call, respond, function()
+      tools.when_no_key(call, respond, function()
         local result, err = open_those(args)
         respond(result, not result and { code = "failed", message = err or "" } or nil)
       end)

@@ -1,6 +1,16 @@
 -- run_test: runs one test, the tests of a file, or the last run again: by neotest, else by the project's command ('makeprg') in the
 -- background. Its output is parsed with 'errorformat'.
 -- Invariant: a cancelled or slow command is killed with all its children; its output is bounded.
+local lazy = require("claude-ide.lazy")
+local files = lazy("claude-ide.file")
+local ide_position = lazy("claude-ide.position")
+local locate = lazy("claude-ide.language.locate")
+local native = lazy("claude-ide.native")
+local neotest = lazy("claude-ide.neotest")
+local outline = lazy("claude-ide.language.outline")
+local paths = lazy("claude-ide.path")
+local workspace = lazy("claude-ide.workspace")
+
 local M = {}
 
 local MAX_OUTPUT_BYTES = 1024 * 1024
@@ -99,7 +109,7 @@ local function run_of(buf, program, arguments, path, title)
   local errorformat = vim.bo[buf].errorformat
   return {
     command = names + places > 0 and filled or filled .. " " .. arguments,
-    cwd = require("claude-ide.workspace").folders()[1],
+    cwd = workspace.folders()[1],
     errorformat = errorformat ~= "" and errorformat or vim.go.errorformat,
     title = title,
   }
@@ -113,7 +123,7 @@ local HOLDS =
 local function names_around(task, buf, lnum)
   local names, is_function = {}, false
   local within = 0 ---@type integer last line of the enclosing function, whose symbols are no tests
-  for _, symbol in ipairs(require("claude-ide.language.outline").of(task, buf) or {}) do
+  for _, symbol in ipairs(outline.of(task, buf) or {}) do
     if HOLDS[symbol.kind] and within < lnum and symbol.first <= lnum and lnum <= symbol.last then
       names[symbol.depth + 1] = symbol.name:match("^[%w_\128-\255]+") or symbol.name
       for depth = #names, symbol.depth + 2, -1 do
@@ -134,9 +144,9 @@ local function run_for(task, args)
   end
   local path = args.path --[[@as string]]
   local lnum = args.line --[[@as integer]]
-  local buf = require("claude-ide.language.locate").buffer(task, path)
+  local buf = locate.buffer(task, path)
   local program = program_of(buf)
-  local shown = require("claude-ide.path").relative(path, require("claude-ide.workspace").folders()[1])
+  local shown = paths.relative(path, workspace.folders()[1])
   if args.scope == "file" then
     return program
         and run_of(buf, program, vim.fn.shellescape(as_argument(shown)), path, "Tests of " .. shown)
@@ -179,7 +189,7 @@ local function run_command(task, run)
   local group ---@type integer?
   local function end_group()
     if group then
-      require("claude-ide.native").group_end(group)
+      native.group_end(group)
       group = nil
     end
   end
@@ -198,7 +208,7 @@ local function run_command(task, run)
       resume(tostring(process))
       return nil
     end
-    group = require("claude-ide.native").group_keep(process.pid)
+    group = native.group_keep(process.pid)
     timer:start(MAX_MS, 0, function()
       timed_out = true
       vim.schedule(end_group)
@@ -238,25 +248,25 @@ end
 ---@param output? string of the command
 ---@return { text: string }
 local function answer(head, items, output, is_cut)
-  local position, lines = require("claude-ide.position"), { head }
+  local lines = { head }
   if #items > 0 then
     lines[2] = "Places, in the user's quickfix list too:"
   end
   for _, item in ipairs(vim.list_slice(items, 1, MAX_PLACES)) do
     local path = vim.api.nvim_buf_get_name(item.bufnr)
-    local text = position.truncate(position.valid(vim.trim((item.text:gsub("%s+", " ")))), 160)
-    local shown = require("claude-ide.language.locate").shown(path)
+    local text = ide_position.truncate(ide_position.valid(vim.trim((item.text:gsub("%s+", " ")))), 160)
+    local shown = locate.shown(path)
     lines[#lines + 1] = ("  %s:%d: %s"):format(shown, item.lnum, text)
   end
   if #items > MAX_PLACES then
     lines[#lines + 1] = ("  … and %d more"):format(#items - MAX_PLACES)
   end
   if output then
-    local plain = position.valid(without_colours(output))
+    local plain = ide_position.valid(without_colours(output))
     local tail = plain:sub(-MAX_TAIL_BYTES)
     tail = #tail < #plain and tail:match("\n(.*)$") or tail
     lines[#lines + 1] = (is_cut or #tail < #plain) and "The end of its output:" or "Its output:"
-    lines[#lines + 1] = position.valid(tail)
+    lines[#lines + 1] = ide_position.valid(tail)
   end
   return { text = table.concat(lines, "\n") }
 end
@@ -264,12 +274,11 @@ end
 ---@param args claude-ide.tools.TestArgs
 ---@return { text: string }
 local function by_neotest(task, args)
-  local neotest = require("claude-ide.neotest")
   local position = neotest.last()
   if args.scope ~= "last" then
     local path = args.path --[[@as string]]
-    require("claude-ide.language.locate").buffer(task, path) -- refuses what is private
-    position = { path = require("claude-ide.path").normalize(path) }
+    locate.buffer(task, path) -- refuses what is private
+    position = { path = paths.normalize(path) }
     if args.scope == "nearest" then
       local lnum = args.line --[[@as integer]]
       position.row = lnum - 1
@@ -295,7 +304,7 @@ local function by_neotest(task, args)
     counts.failed,
     counts.skipped
   )
-  local printed = output and require("claude-ide.file").read_start(output, MAX_OUTPUT_BYTES)
+  local printed = output and files.read_start(output, MAX_OUTPUT_BYTES)
   return answer(head, items, printed ~= "" and printed or nil, #(printed or "") == MAX_OUTPUT_BYTES)
 end
 
@@ -306,7 +315,7 @@ local function ran_none(output)
 end
 
 M.run_test = require("claude-ide.language.task").tool(function(task, args)
-  if require("claude-ide.neotest").is_there() then
+  if neotest.is_there() then
     return by_neotest(task, args)
   end
   local run = run_for(task, args)

@@ -1,5 +1,9 @@
 -- Shows subagents inside their session's transcript: has their messages drawn on demand and drops them when closed.
 
+local lazy = require("claude-ide.lazy")
+local loader = lazy("claude-ide.transcript.loader")
+local render = lazy("claude-ide.transcript.render")
+
 local M = {}
 
 ---@class claude-ide.transcript.AgentView
@@ -25,7 +29,7 @@ local MAX_TEXT = 4 * 1024
 ---@param view claude-ide.transcript.View
 ---@param agent claude-ide.transcript.AgentView
 local function show(view, agent)
-  require("claude-ide.transcript.loader").show_again(view, "tool:" .. agent.root)
+  loader.show_again(view, "tool:" .. agent.root)
 end
 
 ---@param view claude-ide.transcript.View
@@ -51,7 +55,7 @@ local function draw(view, agent, left_out, len)
     for row = at, len - 1 do
       rows[#rows + 1] = row
     end
-    source:draw(require("claude-ide.transcript.render").request(view, rows, agent), function(drawn, err)
+    source:draw(render.request(view, rows, agent), function(drawn, err)
       if not agent.open or agent.reading ~= drawing then
         return -- the next drawing has all of it
       elseif not drawn then
@@ -141,7 +145,7 @@ local function learn(view, target, item)
     or {
       tool_id = tool_id,
       root = item.key:gsub("^tool:", ""),
-      agent = require("claude-ide.transcript.render").agent_of(view, tool_id),
+      agent = render.agent_of(view, tool_id),
       sidechain = target.sidechain,
       inside = inside,
       open = false,

@@ -1,5 +1,13 @@
 -- Branches of a conversation: steps between them, and lets the user choose one.
 
+local lazy = require("claude-ide.lazy")
+local choose = lazy("claude-ide.ui.choose")
+local follow = lazy("claude-ide.transcript.follow")
+local guard = lazy("claude-ide.ui.guard")
+local motions = lazy("claude-ide.transcript.motions")
+local notice = lazy("claude-ide.ui.notice")
+local phrases = lazy("claude-ide.sessions.phrases")
+
 local M = {}
 
 ---@param view claude-ide.transcript.View
@@ -27,11 +35,11 @@ local function show(view, id)
     if view.closed then
       return
     elseif not delta then
-      require("claude-ide.ui.notice").error("This branch cannot be shown: " .. (err or "unknown reason"))
+      notice.error("This branch cannot be shown: " .. (err or "unknown reason"))
       return
     end
-    require("claude-ide.transcript.follow").apply(view, delta)
-    require("claude-ide.transcript.motions").go_to_message(view, id, win)
+    follow.apply(view, delta)
+    motions.go_to_message(view, id, win)
   end)
 end
 
@@ -44,9 +52,9 @@ function M.step(view, step)
     show(view, id)
   elseif branch then
     local edge = step > 0 and "last" or "first"
-    require("claude-ide.ui.notice").info(("This is the %s of %d branches."):format(edge, #branch.siblings))
+    notice.info(("This is the %s of %d branches."):format(edge, #branch.siblings))
   else
-    require("claude-ide.ui.notice").info("No fork of the conversation above the cursor.")
+    notice.info("No fork of the conversation above the cursor.")
   end
 end
 
@@ -54,8 +62,7 @@ end
 ---@return string
 local function beginning(message)
   for _, block in ipairs(message.blocks) do
-    local text = block.type == "text" and require("claude-ide.sessions.phrases").plain_line(block.text or "")
-      or ""
+    local text = block.type == "text" and phrases.plain_line(block.text or "") or ""
     if text ~= "" then
       return text
     elseif block.type == "tool_use" then
@@ -69,14 +76,13 @@ end
 ---@param branch claude-ide.sessions.Branch
 ---@param messages claude-ide.sessions.Message[] the first message of each branch
 local function ask(view, branch, messages)
-  local words = require("claude-ide.sessions.phrases")
-  require("claude-ide.ui.choose").select(messages, {
+  choose.select(messages, {
     prompt = "Branches of the conversation",
     kind = "claude_branch",
     format_item = function(message)
       local here = message.id == branch.siblings[branch.number] and " (shown)" or ""
       local time = message.start and os.date("%Y-%m-%d %H:%M  ", math.floor(message.start / 1000)) or ""
-      return words.fit(time .. beginning(message), math.max(vim.o.columns - 16, 20)) .. here
+      return phrases.fit(time .. beginning(message), math.max(vim.o.columns - 16, 20)) .. here
     end,
   }, function(message)
     if message and not view.closed then
@@ -90,14 +96,13 @@ end
 function M.choose(view)
   local _, branch = fork_above(view)
   if not branch then
-    require("claude-ide.ui.notice").info("No fork of the conversation above the cursor.")
+    notice.info("No fork of the conversation above the cursor.")
     return
   end
-  local guard = require("claude-ide.ui.guard")
   local request = guard.request()
   view.source:messages(branch.siblings, 400, function(messages, err)
     if not messages then
-      require("claude-ide.ui.notice").error("The branches cannot be read: " .. (err or "unknown reason"))
+      notice.error("The branches cannot be read: " .. (err or "unknown reason"))
       return
     end
     -- Keys typed since the request are not meant for the list.

@@ -1,5 +1,12 @@
 -- Name and options of a transcript's buffer and windows.
 
+local lazy = require("claude-ide.lazy")
+local buffer_marks = lazy("claude-ide.ui.buffer_marks")
+local loader = lazy("claude-ide.transcript.loader")
+local phrases = lazy("claude-ide.sessions.phrases")
+local transcript_winbar = lazy("claude-ide.transcript.winbar")
+local ui_winbar = lazy("claude-ide.ui.winbar")
+
 local M = {}
 
 ---Options of the buffer, also after `:edit` and `:bdelete`.
@@ -16,18 +23,13 @@ local MAX_TITLE = 60
 ---Names the buffer after the transcript's current title.
 ---@param view claude-ide.transcript.View
 function M.name(view)
-  local source, words = view.source, require("claude-ide.sessions.phrases")
+  local source = view.source
   local title = source.is_agent and source.id
-    or view.name and words.fit(words.one_line(view.name), MAX_TITLE)
+    or view.name and phrases.fit(phrases.one_line(view.name), MAX_TITLE)
     or source.noun
     or not source.is_chat and "transcript"
     or nil
-  require("claude-ide.ui.buffer_marks").name_conversation(
-    view.buf,
-    source.speaker or "Claude",
-    source.session,
-    title
-  )
+  buffer_marks.name_conversation(view.buf, source.speaker or "Claude", source.session, title)
 end
 
 ---@param win integer
@@ -42,7 +44,7 @@ function M.set_window_options(win)
   wo.foldtext = "v:lua.require'claude-ide.transcript.fold'.text()"
   wo.fillchars = "fold: ,eob: "
   wo.winhighlight = "Folded:ClaudeTranscriptFold"
-  require("claude-ide.ui.winbar").hold(win, "%{%v:lua.require'claude-ide.transcript.winbar'.text()%}")
+  ui_winbar.hold(win, "%{%v:lua.require'claude-ide.transcript.winbar'.text()%}")
 end
 
 ---Requests the title, once per session id.
@@ -69,9 +71,9 @@ function M.learn_title(view)
     if about.cwd and view.cwd ~= about.cwd then
       view.cwd = about.cwd
       view.canvas:mark_all_stale() -- paths are shown relative to it
-      require("claude-ide.transcript.loader").update(view)
+      loader.update(view)
     end
-    require("claude-ide.transcript.winbar").refresh(view)
+    transcript_winbar.refresh(view)
   end)
 end
 

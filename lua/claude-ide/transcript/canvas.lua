@@ -2,6 +2,11 @@
 -- A row that is not rendered is one empty line. An empty line follows the last row: a cursor there follows the end.
 -- Invariant: the text changes only within `edit`, which restores the view of each window and the selection.
 
+local lazy = require("claude-ide.lazy")
+local heights = lazy("claude-ide.transcript.heights")
+local transcript_fold = lazy("claude-ide.transcript.fold")
+local viewport = lazy("claude-ide.transcript.viewport")
+
 ---@class claude-ide.transcript.Rendered
 ---@field items claude-ide.transcript.Item[]
 ---@field height integer lines
@@ -70,7 +75,7 @@ end
 function Canvas.new(buf)
   return setmetatable({
     buf = buf,
-    heights = require("claude-ide.transcript.heights").new(),
+    heights = heights.new(),
     rows = {},
     count = 0,
     stale = 0,
@@ -407,19 +412,17 @@ end
 ---@param change fun()
 ---@param shift? integer rows that the change inserts before the first
 function Canvas:edit(change, shift)
-  local views = require("claude-ide.transcript.viewport")
-  local folds = require("claude-ide.transcript.fold")
-  local saved, anchor = views.save(self), views.save_anchor(self)
+  local saved, anchor = viewport.save(self), viewport.save_anchor(self)
   vim.bo[self.buf].modifiable = true
   local ok, err = xpcall(change, debug.traceback)
   vim.bo[self.buf].modifiable = false
   vim.bo[self.buf].modified = false
   local created = self.new_folds
   self.new_folds = {}
-  folds.create(self, created)
-  views.restore(self, saved, shift or 0)
+  transcript_fold.create(self, created)
+  viewport.restore(self, saved, shift or 0)
   if anchor then
-    views.restore_anchor(self, anchor, shift or 0)
+    viewport.restore_anchor(self, anchor, shift or 0)
   end
   if not ok then
     error(err, 0)

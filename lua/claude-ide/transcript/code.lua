@@ -1,5 +1,12 @@
 -- Yanks code of a transcript, without fences and indent.
 
+local lazy = require("claude-ide.lazy")
+local counted = lazy("claude-ide.counted")
+local notice = lazy("claude-ide.ui.notice")
+local offscreen = lazy("claude-ide.transcript.offscreen")
+local pieces = lazy("claude-ide.transcript.pieces")
+local targets = lazy("claude-ide.transcript.targets")
+
 local M = {}
 
 ---Rows of one text that are searched in each direction.
@@ -56,7 +63,7 @@ function M.at(item, offset)
   local row = offset - prose.row
   local block = prose.fence and {} or nil ---@type string[]? the open code block
   local from_before = block ~= nil
-  for _, piece in ipairs(require("claude-ide.transcript.pieces").of(lines, prose.language, prose.fence)) do
+  for _, piece in ipairs(pieces.of(lines, prose.language, prose.fence)) do
     if not piece.fence then
       vim.list_extend(block or {}, piece.lines)
     elseif block and row <= piece.row then
@@ -142,7 +149,7 @@ local function of_rows(view, row, offset, done)
       items[each] = rendered and rendered.items
       missing[#missing + 1] = not rendered and each or nil
     end
-    require("claude-ide.transcript.offscreen").visit(view, missing, function(each, of_row)
+    offscreen.visit(view, missing, function(each, of_row)
       items[each] = of_row
     end, function(finished)
       if finished then
@@ -156,13 +163,11 @@ end
 ---@param register string
 local function into_register(lines, register)
   if not lines or #lines == 0 then
-    require("claude-ide.ui.notice").info("There is no code here.")
+    notice.info("There is no code here.")
     return
   end
   vim.fn.setreg(register, lines, "V")
-  require("claude-ide.ui.notice").info(
-    ("%s of code yanked."):format(require("claude-ide.counted")(#lines, "line"))
-  )
+  notice.info(("%s of code yanked."):format(counted(#lines, "line")))
 end
 
 ---The command of a call, if only its beginning is shown.
@@ -191,14 +196,14 @@ function M.yank(view)
   if not is_part and not cut then
     return into_register(lines, register)
   end
-  local is_newest = require("claude-ide.transcript.offscreen").watch_register(view, register)
+  local is_newest = offscreen.watch_register(view, register)
   local function done(all)
     if is_newest() then
       into_register(all, register)
     end
   end
   if cut then
-    require("claude-ide.transcript.targets").read_more(view, cut, function(block)
+    targets.read_more(view, cut, function(block)
       done(lines_of(block.input.command))
     end)
   else

@@ -2,9 +2,12 @@
 -- Texts are parsed in pieces of a few lines each: an open fence in one message does not affect others, distant text costs nothing,
 -- and no piece takes longer than a frame.
 
-local M = {}
-
 local queries = require("claude-ide.transcript.queries")
+local lazy = require("claude-ide.lazy")
+local colours = lazy("claude-ide.diffview.colours")
+local highlights = lazy("claude-ide.ui.highlights")
+
+local M = {}
 
 local LINKS = {
   ClaudeTranscriptYou = "Title",
@@ -51,9 +54,8 @@ local IN_CODE_BLOCKS = { ClaudeTranscriptFence = LINKS.ClaudeTranscriptFence }
 
 ---Defines highlight groups that the user and the colour scheme have not defined.
 function M.define()
-  local colours = require("claude-ide.diffview.colours")
   colours.define()
-  require("claude-ide.ui.highlights").link(LINKS)
+  highlights.link(LINKS)
   colours.keep_readable("ClaudeTranscriptCodeBlock", IN_CODE_BLOCKS)
 end
 

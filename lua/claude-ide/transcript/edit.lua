@@ -1,5 +1,20 @@
 -- Shows an edit of a transcript: the file before and after it, side by side in a tab page.
 
+local lazy = require("claude-ide.lazy")
+local bytes = lazy("claude-ide.buffer.bytes")
+local change_keys = lazy("claude-ide.diffview.change_keys")
+local diffview_comparison = lazy("claude-ide.diffview.comparison")
+local guard = lazy("claude-ide.ui.guard")
+local key_list = lazy("claude-ide.ui.key_list")
+local layout = lazy("claude-ide.diffview.layout")
+local notice = lazy("claude-ide.ui.notice")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local pair = lazy("claude-ide.diffview.pair")
+local quietly = lazy("claude-ide.ui.quietly")
+local safely = lazy("claude-ide.safely")
+local winbar_text = lazy("claude-ide.ui.winbar_text")
+local windows = lazy("claude-ide.diffview.windows")
+
 local M = {}
 
 local GROUP = "claude-ide.transcript.edit."
@@ -23,7 +38,7 @@ end
 ---@param lines string[]
 ---@return integer buf
 local function make(side, path, lines)
-  return require("claude-ide.ui.own_buffer").create_side({
+  return own_buffer.create_side({
     kind = "edit",
     name = { path, side },
     lines = lines,
@@ -36,7 +51,7 @@ end
 ---@param keys boolean
 ---@return string
 local function winbar(path, what, keys)
-  local part = require("claude-ide.ui.winbar_text").part
+  local part = winbar_text.part
   local text = part("ClaudeDiffFile", " " .. vim.fs.basename(path))
     .. "%<"
     .. part("ClaudeDiffSide", " · " .. what)
@@ -54,10 +69,10 @@ end
 ---@param view claude-ide.diffview.View
 local function close(view)
   pcall(vim.api.nvim_del_augroup_by_name, GROUP .. view.bufs.proposal)
-  require("claude-ide.diffview.windows").close(view, {
+  windows.close(view, {
     delete = function()
       for _, buf in pairs(view.bufs) do
-        require("claude-ide.ui.own_buffer").delete(buf)
+        own_buffer.delete(buf)
       end
     end,
   })
@@ -70,8 +85,8 @@ end
 ---@return claude-ide.diffview.View
 local function view_of(texts, before, after, comparison)
   local bufs = { now = make("before", texts.path, before), proposal = make("after", texts.path, after) }
-  local size = require("claude-ide.buffer.bytes").size
-  local needs = require("claude-ide.diffview.pair").needs_one_window
+  local size = bytes.size
+  local needs = pair.needs_one_window
   local list, format = comparison.hunks, { empty = #after == 0 }
   local view = {
     bufs = bufs,
@@ -79,7 +94,7 @@ local function view_of(texts, before, after, comparison)
     hunks = { buf = bufs.proposal, format = format, old = before, list = list, scheduled = false },
     path = texts.path,
     old_path = texts.path,
-    layout = require("claude-ide.diffview.layout").preferred(),
+    layout = layout.preferred(),
     one_window = needs(list, #before, #after, size(before) + size(after)),
     place = "tab",
     winbar = function(side)
@@ -98,21 +113,20 @@ end
 function M.show(texts)
   local before, after = lines_of(texts.before), lines_of(texts.after)
   local function guarded(fn)
-    return require("claude-ide.safely").wrap("show an edit of a conversation", fn)
+    return safely.wrap("show an edit of a conversation", fn)
   end
-  require("claude-ide.diffview.comparison").run(before, after, function(comparison)
-    local view = require("claude-ide.ui.quietly").run(function()
+  diffview_comparison.run(before, after, function(comparison)
+    local view = quietly.run(function()
       return view_of(texts, before, after, comparison)
     end)
-    require("claude-ide.diffview.windows").open(view, true)
+    windows.open(view, true)
     for _, buf in pairs(view.bufs) do
-      require("claude-ide.ui.own_buffer").highlight(buf)
+      own_buffer.highlight(buf)
       vim.keymap.set("n", "q", function()
         close(view)
       end, { buffer = buf, nowait = true, desc = "Claude Code: back to the transcript" })
-      local keys = require("claude-ide.ui.key_list")
-      keys.map(buf, keys.option("diff", "removed"), function()
-        require("claude-ide.diffview.change_keys").show_removed(view)
+      key_list.map(buf, key_list.option("diff", "removed"), function()
+        change_keys.show_removed(view)
       end)
     end
     -- One side alone is useless.
@@ -122,7 +136,7 @@ function M.show(texts)
       once = true,
       desc = "Claude Code: close an edit when one side is closed",
       callback = function()
-        require("claude-ide.diffview.windows").note_loss(view)
+        windows.note_loss(view)
         vim.schedule(function()
           close(view)
         end)
@@ -135,10 +149,8 @@ end
 ---@param source claude-ide.transcript.Source that has the call
 ---@param tool_id string
 function M.open(source, tool_id)
-  local guard = require("claude-ide.ui.guard")
   local request = guard.request()
   local function show(texts, err)
-    local notice = require("claude-ide.ui.notice")
     if texts then
       -- Keys typed since the request are not meant for it.
       guard.when_requested("edit " .. tool_id, "An edit of a conversation", function()

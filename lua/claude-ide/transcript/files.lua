@@ -1,5 +1,10 @@
 -- Opens files named in a transcript: the path under the cursor, or the line of a diff.
 
+local lazy = require("claude-ide.lazy")
+local file = lazy("claude-ide.file")
+local file_window = lazy("claude-ide.ui.file_window")
+local notice = lazy("claude-ide.ui.notice")
+
 local M = {}
 
 ---@param path string
@@ -77,7 +82,7 @@ end
 ---@return boolean
 local function go_where_files_are(view, path)
   local tab = vim.api.nvim_get_current_tabpage()
-  local win = view.source.is_chat and require("claude-ide.ui.file_window").choose(vim.fn.bufnr(path), tab)
+  local win = view.source.is_chat and file_window.choose(vim.fn.bufnr(path), tab)
   if win then
     vim.api.nvim_set_current_win(win)
   end
@@ -89,9 +94,9 @@ end
 ---@param lnum? integer
 ---@param how claude-ide.transcript.HowToOpen
 local function edit(view, path, lnum, how)
-  local stat, why_not = require("claude-ide.file").stat_regular(path)
+  local stat, why_not = file.stat_regular(path)
   if not stat and vim.fn.isdirectory(path) == 0 then
-    require("claude-ide.ui.notice").error(("%s cannot be opened: %s."):format(path, why_not))
+    notice.error(("%s cannot be opened: %s."):format(path, why_not))
     return
   end
   vim.cmd("normal! m'")
@@ -100,7 +105,7 @@ local function edit(view, path, lnum, how)
   end
   local ok, err = pcall(vim.cmd[how], { args = { path }, magic = { file = false, bar = false } })
   if not ok then
-    require("claude-ide.ui.notice").error((tostring(err):gsub("^.-Vim%b():", "")))
+    notice.error((tostring(err):gsub("^.-Vim%b():", "")))
     return
   end
   if lnum then
@@ -120,9 +125,7 @@ function M.open(view, path, lnum, how)
   if found then
     edit(view, found, lnum, how)
   else
-    require("claude-ide.ui.notice").info(
-      path and ("There is no %s."):format(path) or "There is no path here."
-    )
+    notice.info(path and ("There is no %s."):format(path) or "There is no path here.")
   end
 end
 

@@ -1,6 +1,11 @@
 -- Folds of a transcript. They are manual and created when a row is rendered, so that their cost depends on the rendered part only.
 -- Also the text of closed folds.
 
+local lazy = require("claude-ide.lazy")
+local ide_width = lazy("claude-ide.width")
+local open_views = lazy("claude-ide.transcript.open_views")
+local phrases = lazy("claude-ide.sessions.phrases")
+
 local M = {}
 
 ---@param line integer first line of the item, 0-based
@@ -80,7 +85,7 @@ local LEAST_ABOUT = 8
 ---@param width integer
 ---@return claude-ide.transcript.Chunk[]
 local function right_of(fold, width)
-  local width_of = require("claude-ide.width").of_chunks
+  local width_of = ide_width.of_chunks
   local about = fold.left[2] and vim.api.nvim_strwidth(fold.left[2][1]) or 0
   local room = width - width_of(fold.left) + math.max(about - LEAST_ABOUT, 0) - 2
   local right = vim.list_slice(fold.right)
@@ -95,16 +100,15 @@ end
 ---@param width integer
 ---@return claude-ide.transcript.Chunk[]
 function M.spread(fold, width)
-  local words = require("claude-ide.sessions.phrases")
   width = math.min(width, WIDEST)
   local left = vim.list_slice(fold.left)
   local right = right_of(fold, width)
-  local width_of = require("claude-ide.width").of_chunks
+  local width_of = ide_width.of_chunks
   local space = width - width_of(right) - (#right > 0 and 2 or 0)
   local over = width_of(left) - space
   if over > 0 and left[2] then
     local room = vim.api.nvim_strwidth(left[2][1]) - over
-    left[2] = { words.fit(left[2][1], math.max(room, LEAST_ABOUT)), left[2][2] }
+    left[2] = { phrases.fit(left[2][1], math.max(room, LEAST_ABOUT)), left[2][2] }
   end
   local gap = width - width_of(left) - width_of(right)
   if #right > 0 then
@@ -117,7 +121,7 @@ end
 ---'foldtext' of a transcript's window.
 ---@return claude-ide.transcript.Chunk[]|string
 function M.text()
-  local view = require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf())
+  local view = open_views.of_buffer(vim.api.nvim_get_current_buf())
   local first, last = vim.v.foldstart, vim.v.foldend
   if view then
     local spot, item = view.canvas:spot(first)

@@ -1,10 +1,19 @@
 -- Applies changes to an open transcript: new messages, results, another branch, a replaced file, and the state of its session.
 
-local M = {}
-
 local painter = require("claude-ide.transcript.painter")
 local slice = require("claude-ide.slice")
 local slices = require("claude-ide.transcript.slices")
+local lazy = require("claude-ide.lazy")
+local agent_reader = lazy("claude-ide.transcript.agent_reader")
+local buffer = lazy("claude-ide.transcript.buffer")
+local loader = lazy("claude-ide.transcript.loader")
+local native = lazy("claude-ide.native")
+local render = lazy("claude-ide.transcript.render")
+local sessions_waits = lazy("claude-ide.sessions.waits")
+local viewport = lazy("claude-ide.transcript.viewport")
+local winbar = lazy("claude-ide.transcript.winbar")
+
+local M = {}
 
 ---@param view claude-ide.transcript.View
 ---@param from integer row
@@ -38,13 +47,13 @@ end
 local function replace(view, delta)
   view.known = {}
   painter.reset(view)
-  require("claude-ide.transcript.agent_reader").close_all(view)
+  agent_reader.close_all(view)
   view.canvas:edit(function()
     view.canvas:resize(0)
     view.canvas:resize(delta.len)
   end)
   for _, win in ipairs(vim.fn.win_findbuf(view.buf)) do
-    require("claude-ide.transcript.viewport").go_to_end(win)
+    viewport.go_to_end(win)
   end
 end
 
@@ -52,7 +61,7 @@ end
 ---@param delta claude-ide.sessions.Delta
 local function change(view, delta)
   if delta.from == delta.len or #(delta.changed or {}) > 0 then
-    require("claude-ide.transcript.agent_reader").look_again(view) -- not after a new message
+    agent_reader.look_again(view) -- not after a new message
   end
   for _, row in ipairs(delta.changed or {}) do
     -- The beginning of the next row depends on it.
@@ -88,7 +97,7 @@ local function when_free(view, apply)
       when_free(view, one)
     end
   end
-  if queued or not require("claude-ide.transcript.loader").may_change(view, "changes", go_on) then
+  if queued or not loader.may_change(view, "changes", go_on) then
     view.queued_changes = queued or {}
     table.insert(view.queued_changes, apply)
     return
@@ -115,9 +124,9 @@ local function apply_now(view, delta)
     view.when_complete = nil
     waiting()
   end
-  require("claude-ide.transcript.buffer").learn_title(view)
-  require("claude-ide.transcript.loader").update(view)
-  require("claude-ide.transcript.winbar").refresh(view)
+  buffer.learn_title(view)
+  loader.update(view)
+  winbar.refresh(view)
 end
 
 ---Rows were added, changed, or replaced.
@@ -125,7 +134,7 @@ end
 ---@param delta claude-ide.sessions.Delta
 function M.apply(view, delta)
   if delta.reset and not slices.is_alive(view) then
-    require("claude-ide.transcript.agent_reader").close_all(view)
+    agent_reader.close_all(view)
   end
   when_free(view, function()
     apply_now(view, delta)
@@ -152,7 +161,7 @@ local function grow(view, added, bytes)
   then
     return false
   end
-  local grown = require("claude-ide.native").render_growth(before.tail, added)
+  local grown = native.render_growth(before.tail, added)
   local lines, replaced = grown and grown.lines or {}, #item.lines - before.first
   if not grown or #lines < replaced or before.first + #lines > source.max_lines then
     return false
@@ -164,7 +173,7 @@ local function grow(view, added, bytes)
   item.open_end = { first = before.first + grown.first, tail = grown.tail, bytes = bytes }
   prose.count = #item.lines
   painter.went_on(view, row, item, prose)
-  require("claude-ide.transcript.loader").colour(view)
+  loader.colour(view)
   return true
 end
 
@@ -178,7 +187,7 @@ function M.append(view, text, bytes)
       local row = view.canvas.heights:len() - 1
       view.known[row] = nil -- an earlier response may be on its way
       view.canvas:mark_stale(row)
-      require("claude-ide.transcript.loader").update(view)
+      loader.update(view)
     end
   end)
 end
@@ -193,14 +202,14 @@ local function draw_calls_again(view, is_one)
       view.canvas:mark_stale(row)
     end
   end
-  require("claude-ide.transcript.agent_reader").look_again(view)
-  require("claude-ide.transcript.loader").update(view)
+  agent_reader.look_again(view)
+  loader.update(view)
 end
 
 ---The session started or ended: redraws what is shown as running.
 ---@param view claude-ide.transcript.View
 local function run_or_end(view)
-  local is_ended = require("claude-ide.transcript.render").is_ended(view)
+  local is_ended = render.is_ended(view)
   if view.ended == is_ended then
     return
   end
@@ -213,7 +222,7 @@ end
 ---A wait of the session may have ended: redraws calls that were drawn before.
 ---@param view claude-ide.transcript.View
 local function waited(view)
-  local waits = require("claude-ide.sessions.waits").of(view.session)
+  local waits = sessions_waits.of(view.session)
   local wait = waits[#waits]
   if not wait or wait == view.waited then
     return
@@ -236,14 +245,14 @@ function M.session_changed(view, change_of)
     local is_renamed = view.live ~= nil and view.live.name ~= session.name
     view.live, view.ran, view.went_on = session, true, nil
     if is_renamed then
-      require("claude-ide.transcript.buffer").learn_title_again(view)
+      buffer.learn_title_again(view)
     end
   elseif change_of.previous == source.id then
     view.live, view.went_on = nil, session.id
   else
     return
   end
-  require("claude-ide.transcript.winbar").refresh(view)
+  winbar.refresh(view)
 end
 
 return M

@@ -3,9 +3,20 @@
 -- in place, `loader` decides what is rendered, `render` turns messages into lines, `painter` highlights them. Rows near a window are
 -- rendered first, then others up to a limit; the rest are empty lines, which `search` and `offscreen` cover.
 
-local M = {}
-
 local open_views = require("claude-ide.transcript.open_views")
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.transcript.buffer")
+local buffer_marks = lazy("claude-ide.ui.buffer_marks")
+local file_window = lazy("claude-ide.ui.file_window")
+local find = lazy("claude-ide.transcript.source.find")
+local guard = lazy("claude-ide.ui.guard")
+local motions = lazy("claude-ide.transcript.motions")
+local notice = lazy("claude-ide.ui.notice")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local transcript_view = lazy("claude-ide.transcript.view")
+local viewport = lazy("claude-ide.transcript.viewport")
+
+local M = {}
 
 ---@param buf integer
 ---@return claude-ide.transcript.View?
@@ -37,7 +48,7 @@ local function put_into_window(view, chosen)
   for _, win in ipairs(vim.api.nvim_list_wins()) do
     before[win] = vim.api.nvim_win_get_buf(win)
   end
-  local may_focus = require("claude-ide.ui.file_window").may_focus()
+  local may_focus = file_window.may_focus()
   local win = chosen and vim.api.nvim_win_is_valid(chosen) and chosen or own_window(view)
   local is_here = win == vim.api.nvim_get_current_win()
   if win and (chosen or may_focus or not is_here) and vim.fn.getcmdwintype() == "" then
@@ -46,7 +57,7 @@ local function put_into_window(view, chosen)
       vim.api.nvim_set_current_win(win)
     end
   else
-    win = require("claude-ide.ui.file_window").show(view.buf)
+    win = file_window.show(view.buf)
   end
   local buf = win and before[win]
   if win and buf and buf ~= view.buf then
@@ -62,7 +73,7 @@ end
 function M.go_to_end(source)
   local view = open_views.of_source(source)
   for _, win in ipairs(view and vim.fn.win_findbuf(view.buf) or {}) do
-    require("claude-ide.transcript.viewport").go_to_end(win)
+    viewport.go_to_end(win)
   end
 end
 
@@ -75,19 +86,18 @@ end
 ---@param source claude-ide.transcript.Source
 ---@param opts claude-ide.transcript.OpenOpts
 local function show(source, opts)
-  local views = require("claude-ide.transcript.view")
   local known = open_views.of_source(source)
-  local view = known or views.create(source, require("claude-ide.ui.own_buffer").create({}))
+  local view = known or transcript_view.create(source, own_buffer.create({}))
   local win = put_into_window(view, opts.win)
   local function go()
     if opts.line and win then
-      require("claude-ide.transcript.motions").go_to_line(view, opts.line, win, opts.match)
+      motions.go_to_line(view, opts.line, win, opts.match)
     end
   end
   if known then
     go()
   else
-    views.read(view, go)
+    transcript_view.read(view, go)
   end
 end
 
@@ -96,28 +106,26 @@ end
 ---@param win integer
 ---@return claude-ide.transcript.View
 function M.show_in(source, win)
-  local views = require("claude-ide.transcript.view")
-  local view = views.create(source, require("claude-ide.ui.own_buffer").create({}))
+  local view = transcript_view.create(source, own_buffer.create({}))
   vim.api.nvim_win_set_buf(win, view.buf)
   -- `win` may not be the current window, so the autocommand may not run for it.
-  require("claude-ide.transcript.buffer").set_window_options(win)
-  views.read(view, function() end)
+  buffer.set_window_options(win)
+  transcript_view.read(view, function() end)
   return view
 end
 
 ---Undoes `show_in`.
 ---@param view claude-ide.transcript.View
 function M.close(view)
-  require("claude-ide.transcript.view").close(view)
+  transcript_view.close(view)
 end
 
 ---Shows a transcript. Errors become notices.
 ---@param wanted? claude-ide.transcript.Wanted default: the current session
 ---@param opts? claude-ide.transcript.OpenOpts
 function M.open(wanted, opts)
-  local guard = require("claude-ide.ui.guard")
   local request = guard.request()
-  require("claude-ide.transcript.source.find").find(wanted or {}, function(source)
+  find.find(wanted or {}, function(source)
     guard.when_no_key("transcript " .. source.key, function()
       show(source, opts or {})
     end, request)
@@ -134,15 +142,14 @@ function M.read_into(buf, name)
   elseif vim.startswith(name, "/") and vim.uv.fs_stat(name) then
     return -- a file with such a name
   end
-  local session, agent = require("claude-ide.ui.buffer_marks").conversation(name)
+  local session, agent = buffer_marks.conversation(name)
   local bo = vim.bo[buf]
   bo.buftype, bo.swapfile, bo.bufhidden = "nofile", false, "hide"
   if not session then
-    require("claude-ide.ui.notice").error("This is not the name of a transcript.")
+    notice.error("This is not the name of a transcript.")
     return
   end
-  require("claude-ide.transcript.source.find").find({ id = session, agent = agent }, function(source)
-    local views = require("claude-ide.transcript.view")
+  find.find({ id = session, agent = agent }, function(source)
     local known = open_views.of_source(source)
     if not vim.api.nvim_buf_is_valid(buf) or open_views.of_buffer(buf) then
       return
@@ -153,11 +160,11 @@ function M.read_into(buf, name)
       vim.api.nvim_buf_delete(buf, { force = true })
       return
     end
-    local view = views.create(source, buf)
+    local view = transcript_view.create(source, buf)
     for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-      require("claude-ide.transcript.buffer").set_window_options(win)
+      buffer.set_window_options(win)
     end
-    views.read(view, function() end)
+    transcript_view.read(view, function() end)
   end)
 end
 

@@ -1,5 +1,16 @@
 -- Keys of a transcript.
 
+local lazy = require("claude-ide.lazy")
+local actions = lazy("claude-ide.sessions.actions")
+local branch = lazy("claude-ide.transcript.branch")
+local code = lazy("claude-ide.transcript.code")
+local key_list = lazy("claude-ide.ui.key_list")
+local motions = lazy("claude-ide.transcript.motions")
+local safely = lazy("claude-ide.safely")
+local search = lazy("claude-ide.transcript.search")
+local targets = lazy("claude-ide.transcript.targets")
+local window = lazy("claude-ide.window")
+
 local M = {}
 
 ---Leaves a transcript: restores the window's previous buffer, or closes the window.
@@ -12,7 +23,7 @@ local function leave(view)
     vim.api.nvim_win_set_buf(win, before)
   elseif view.source.hide and #vim.fn.win_findbuf(view.buf) == 1 then
     view.source.hide()
-  elseif not pcall(require("claude-ide.window").close, win, false) then
+  elseif not pcall(window.close, win, false) then
     vim.cmd("enew")
   end
 end
@@ -32,43 +43,43 @@ local JUMPS = {
 ---@type table<string, fun(view: claude-ide.transcript.View)>
 local KEYS = {
   open = function(view)
-    require("claude-ide.transcript.targets").enter(view)
+    targets.enter(view)
   end,
   file = function(view)
-    require("claude-ide.transcript.targets").go(view, "edit")
+    targets.go(view, "edit")
   end,
   file_split = function(view)
-    require("claude-ide.transcript.targets").go(view, "split")
+    targets.go(view, "split")
   end,
   file_tab = function(view)
-    require("claude-ide.transcript.targets").go(view, "tabedit")
+    targets.go(view, "tabedit")
   end,
   branches = function(view)
-    require("claude-ide.transcript.branch").choose(view)
+    branch.choose(view)
   end,
   next_branch = function(view)
-    require("claude-ide.transcript.branch").step(view, 1)
+    branch.step(view, 1)
   end,
   previous_branch = function(view)
-    require("claude-ide.transcript.branch").step(view, -1)
+    branch.step(view, -1)
   end,
   yank_code = function(view)
-    require("claude-ide.transcript.code").yank(view)
+    code.yank(view)
   end,
   resume = function(view)
-    require("claude-ide.sessions.actions").run_by_id("resume", view.session)
+    actions.run_by_id("resume", view.session)
   end,
   fork = function(view)
-    require("claude-ide.sessions.actions").run_by_id("fork", view.session)
+    actions.run_by_id("fork", view.session)
   end,
   export = function(view)
-    require("claude-ide.sessions.actions").run_by_id("export", view.session)
+    actions.run_by_id("export", view.session)
   end,
   search_next = function(view)
-    require("claude-ide.transcript.search").again(view, "n")
+    search.again(view, "n")
   end,
   search_previous = function(view)
-    require("claude-ide.transcript.search").again(view, "N")
+    search.again(view, "N")
   end,
   close = leave,
   help = function()
@@ -85,11 +96,10 @@ local BUILT_IN = {
 
 ---@param view claude-ide.transcript.View
 function M.map(view)
-  local key_list = require("claude-ide.ui.key_list")
   for _, option in ipairs(key_list.options("transcript")) do
     local jump = JUMPS[option.name]
-    local run = require("claude-ide.safely").wrap(option.desc, KEYS[option.name] or function()
-      require("claude-ide.transcript.motions").jump(view, jump[1], jump[2], vim.v.count1)
+    local run = safely.wrap(option.desc, KEYS[option.name] or function()
+      motions.jump(view, jump[1], jump[2], vim.v.count1)
     end)
     table.insert(option.keys, ("<Plug>(claude-transcript-%s)"):format((option.name:gsub("_", "-"))))
     key_list.map(view.buf, option, function()
@@ -99,7 +109,6 @@ function M.map(view)
 end
 
 function M.help()
-  local key_list = require("claude-ide.ui.key_list")
   local help = key_list.option("transcript", "help").keys
   local opts = { of = "a transcript", group = "ClaudeTranscriptKey", help = help }
   key_list.open(key_list.options("transcript"), BUILT_IN, opts)

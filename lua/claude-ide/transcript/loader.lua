@@ -2,12 +2,17 @@
 -- highlights them when there is nothing else to do.
 -- Invariant: at most one request is pending, and a response to an older state of the transcript is dropped.
 
-local M = {}
-
 local painter = require("claude-ide.transcript.painter")
 local render = require("claude-ide.transcript.render")
 local slice = require("claude-ide.slice")
 local slices = require("claude-ide.transcript.slices")
+local lazy = require("claude-ide.lazy")
+local log = lazy("claude-ide.log")
+local render_order = lazy("claude-ide.transcript.render_order")
+local waits = lazy("claude-ide.ui.guard.waits")
+local winbar = lazy("claude-ide.transcript.winbar")
+
+local M = {}
 
 ---Rows per request.
 local ROWS = 24
@@ -22,7 +27,6 @@ M.KEPT_LINES, M.FILLED_LINES = 30000, 20000
 ---@param again fun() called when they may, if not now
 ---@return boolean
 function M.may_change(view, key, again)
-  local waits = require("claude-ide.ui.guard.waits")
   local function is_blocked()
     local range = waits.pending_range(view.buf)
     return range ~= nil and range ~= "visual"
@@ -72,7 +76,7 @@ local function show(view, rows, drawn, from)
     return
   end
   view.busy = false
-  require("claude-ide.transcript.winbar").refresh(view)
+  winbar.refresh(view)
   slices.later(view, function()
     M.update(view)
   end)
@@ -83,7 +87,7 @@ end
 local function failed(view, err)
   view.busy = false
   if err then
-    require("claude-ide.log").debug("a question to a transcript failed: %s", err)
+    log.debug("a question to a transcript failed: %s", err)
   end
   if view.again then
     view.again = false
@@ -121,7 +125,7 @@ local function forget_far(view, ranges)
   if not view.forgetting and view.canvas.lines <= M.KEPT_LINES then
     return
   end
-  local far = require("claude-ide.transcript.render_order").far(view.canvas, ranges, M.KEPT_LINES / 2)
+  local far = render_order.far(view.canvas, ranges, M.KEPT_LINES / 2)
   view.forgetting = #far > 0
   if #far == 0 then
     return
@@ -160,7 +164,7 @@ local function rows_to_fill(view, ranges)
     return {} -- the last request failed to render more
   end
   view.filled_from = count
-  return require("claude-ide.transcript.render_order").around(canvas, ranges, ROWS)
+  return render_order.around(canvas, ranges, ROWS)
 end
 
 ---Renders missing rows near the windows, then gradually the rest.
@@ -173,12 +177,11 @@ function M.update(view)
     return
   end
   view.again = false
-  local near = require("claude-ide.transcript.render_order")
-  local ranges = near.ranges(view.buf)
+  local ranges = render_order.ranges(view.buf)
   if #ranges == 0 then
     return
   end
-  local rows = near.wanted(view.canvas, ranges, ROWS)
+  local rows = render_order.wanted(view.canvas, ranges, ROWS)
   if #rows == 0 then
     forget_far(view, ranges)
     M.colour(view)

@@ -1,5 +1,10 @@
 -- Finds and highlights a match of `:Claude grep` in its message.
 
+local lazy = require("claude-ide.lazy")
+local grep_text = lazy("claude-ide.sessions.grep_text")
+local native = lazy("claude-ide.native")
+local notice = lazy("claude-ide.ui.notice")
+
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.transcript.match")
@@ -23,7 +28,7 @@ local KINDS =
 ---@param piece string
 ---@return string
 local function shown(piece)
-  return ((require("claude-ide.native").plain_lines("." .. piece .. ".") or {})[1] or ".."):sub(2, -2)
+  return ((native.plain_lines("." .. piece .. ".") or {})[1] or ".."):sub(2, -2)
 end
 
 ---Whether a line is the reported neighbour of the match.
@@ -139,14 +144,14 @@ function M.go(view, row, match)
   if not line then
     return
   end
-  require("claude-ide.sessions.grep_text").define()
+  grep_text.define()
   local lnum = view.canvas.heights:before(row) + line + 1
   vim.api.nvim_win_set_cursor(0, { lnum, place and place.col or 0 })
   vim.cmd("normal! zvzz")
   if place then
     light(view, lnum, place)
   else
-    require("claude-ide.ui.notice").info("The match is in what is left out here: Enter shows it.")
+    notice.info("The match is in what is left out here: Enter shows it.")
   end
 end
 

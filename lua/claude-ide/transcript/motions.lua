@@ -1,5 +1,14 @@
 -- Motions between prompts, tool calls and edits, and to a message; they include rows that are not rendered.
 
+local lazy = require("claude-ide.lazy")
+local follow = lazy("claude-ide.transcript.follow")
+local loader = lazy("claude-ide.transcript.loader")
+local native = lazy("claude-ide.native")
+local notice = lazy("claude-ide.ui.notice")
+local render = lazy("claude-ide.transcript.render")
+local transcript_match = lazy("claude-ide.transcript.match")
+local waits = lazy("claude-ide.ui.guard.waits")
+
 local M = {}
 
 ---@alias claude-ide.transcript.Stop "prompt"|"tool"|"edit"
@@ -17,7 +26,7 @@ local ROWS = 500
 local STOPS = {
   prompt = {
     row = function(row)
-      return require("claude-ide.transcript.render").is_prompt(row.kind)
+      return render.is_prompt(row.kind)
     end,
     item = function(item)
       return item.kind == "heading"
@@ -33,7 +42,7 @@ local STOPS = {
   },
   edit = {
     row = function(row)
-      local names = require("claude-ide.native").writing_tools() or {}
+      local names = native.writing_tools() or {}
       return vim.iter(row.tools or {}):any(function(tool)
         return vim.list_contains(names, tool.name)
       end)
@@ -128,7 +137,6 @@ end
 ---@return boolean
 function M.go_to_row(view, row)
   go(view, view.canvas.heights:before(row) + 1)
-  local loader = require("claude-ide.transcript.loader")
   loader.update(view)
   local rendered = vim.wait(M.WAIT_MS, function()
     return view.closed or view.canvas.rows[row] ~= nil
@@ -247,7 +255,7 @@ function M.jump(view, stop, step, count)
   end
   local from = vim.api.nvim_win_get_cursor(0)
   local spot = view.canvas:spot(from[1])
-  local is_operator = require("claude-ide.ui.guard.waits").pending_range(view.buf) == "operator"
+  local is_operator = waits.pending_range(view.buf) == "operator"
   vim.cmd("normal! m'")
   view.moving = true
   local ok, err = xpcall(go_by, debug.traceback, view, stop, step, count)
@@ -259,7 +267,7 @@ function M.jump(view, stop, step, count)
   if now[1] == start[1] and vim.api.nvim_get_mode().mode == "n" then
     local where = step > 0 and "below" or "above"
     local what = ({ prompt = "prompt", tool = "tool call", edit = "edit" })[stop]
-    require("claude-ide.ui.notice").info(("No %s %s."):format(what, where))
+    notice.info(("No %s %s."):format(what, where))
   elseif now[1] ~= start[1] and is_operator then
     select_range(now[1] < start[1] and now or start, now[1] < start[1] and start or now)
   end
@@ -283,14 +291,14 @@ function M.go_to_message(view, id, win, match)
         M.go_to_row(view, position.row)
         vim.cmd("normal! zt")
         if match then
-          require("claude-ide.transcript.match").go(view, position.row, match)
+          transcript_match.go(view, position.row, match)
         end
       end)
-      require("claude-ide.transcript.loader").update(view)
+      loader.update(view)
     elseif position and position.place == "other_branch" and source.show_branch then
       source:show_branch(id, function(delta)
         if delta and not view.closed then
-          require("claude-ide.transcript.follow").apply(view, delta)
+          follow.apply(view, delta)
           M.go_to_message(view, id, win, match)
         end
       end)

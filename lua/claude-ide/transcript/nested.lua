@@ -1,5 +1,8 @@
 -- Puts the items of open subagents below their line in the call that started them.
 
+local lazy = require("claude-ide.lazy")
+local counted = lazy("claude-ide.counted")
+
 local M = {}
 
 ---Indent of what is within a call.
@@ -14,7 +17,7 @@ local function state_of(agent)
   elseif agent.loading then
     return "reading …"
   end
-  local shown = require("claude-ide.counted")(agent.count, "message")
+  local shown = counted(agent.count, "message")
   return agent.left_out > 0 and ("%s · %d before: gf shows all"):format(shown, agent.left_out) or shown
 end
 

@@ -1,9 +1,13 @@
 -- Renders messages that are not in the buffer's text, for searches, yanks and `:write`, which would otherwise see empty lines.
 -- Works in time slices so that no key waits; stops silently when the transcript is closed or replaced.
 
-local M = {}
-
 local slice = require("claude-ide.slice")
+local lazy = require("claude-ide.lazy")
+local notice = lazy("claude-ide.ui.notice")
+local render = lazy("claude-ide.transcript.render")
+local safely = lazy("claude-ide.safely")
+
+local M = {}
 
 ---Rows per request.
 local ROWS = 64
@@ -76,7 +80,7 @@ function ask(visit)
   if #rows == 0 then
     return finish(visit, true)
   end
-  require("claude-ide.transcript.render").draw(visit.view, rows, function(drawn)
+  render.draw(visit.view, rows, function(drawn)
     if is_void(visit) then
       return
     elseif not drawn then
@@ -94,13 +98,12 @@ end
 ---@param done fun(finished: boolean) not called after `cancel`
 ---@return fun() cancel
 function M.visit(view, rows, visit, done)
-  local guard = require("claude-ide.safely")
   local state = {
     view = view,
     rows = rows,
     at = 1,
-    visit = guard.wrap("look at a message", visit),
-    done = guard.wrap("end a look at messages", done),
+    visit = safely.wrap("look at a message", visit),
+    done = safely.wrap("end a look at messages", done),
     generation = view.generation,
     over = false,
   }
@@ -184,10 +187,10 @@ function M.yanked(view, event)
     if not is_newest or not is_newest() then
       return -- nothing was missing, or the register was overwritten
     elseif not lines then
-      require("claude-ide.ui.notice").error("What was yanked cannot be read: the transcript is gone.")
+      notice.error("What was yanked cannot be read: the transcript is gone.")
     else
       vim.fn.setreg(name, lines, event.regtype)
-      require("claude-ide.ui.notice").info(("%d lines yanked."):format(#lines))
+      notice.info(("%d lines yanked."):format(#lines))
     end
   end)
   is_newest = not is_read and M.watch_register(view, name) or nil
@@ -204,16 +207,14 @@ function M.write(view, path, append)
   local shown = vim.fn.fnamemodify(path, ":~:.")
   M.fill(view, first, lines, function(all)
     if not all then
-      return require("claude-ide.ui.notice").error(
-        ("%s is not written: the transcript is gone."):format(shown)
-      )
+      return notice.error(("%s is not written: the transcript is gone."):format(shown))
     end
     local ok, result = pcall(vim.fn.writefile, all, path, append and "a" or "")
     if ok and result == 0 then
-      require("claude-ide.ui.notice").info(("%s: %d lines written."):format(shown, #all))
+      notice.info(("%s: %d lines written."):format(shown, #all))
     else
       local why = tostring(result):gsub("^.-Vim%b():", "")
-      require("claude-ide.ui.notice").error(("%s cannot be written: %s"):format(shown, why))
+      notice.error(("%s cannot be written: %s"):format(shown, why))
     end
   end)
 end

@@ -1,10 +1,16 @@
 -- Highlights a transcript when idle: visible rows first, a few pieces per turn.
 -- Pieces of a growing text are kept: only the one with its last line is highlighted again.
 
-local M = {}
-
 local slice = require("claude-ide.slice")
 local slices = require("claude-ide.transcript.slices")
+local lazy = require("claude-ide.lazy")
+local colour = lazy("claude-ide.transcript.colour")
+local config = lazy("claude-ide.config")
+local drawn = lazy("claude-ide.transcript.drawn")
+local render_order = lazy("claude-ide.transcript.render_order")
+local transcript_pieces = lazy("claude-ide.transcript.pieces")
+
+local M = {}
 
 ---Queues a row.
 ---@param view claude-ide.transcript.View
@@ -27,7 +33,7 @@ end
 ---@return integer? row
 local function next_uncoloured(view)
   local canvas = view.canvas
-  for _, range in ipairs(require("claude-ide.transcript.render_order").ranges(view.buf)) do
+  for _, range in ipairs(render_order.ranges(view.buf)) do
     local first, last = canvas.heights:at(range.top - 1), canvas.heights:at(range.bottom - 1)
     for row = first, last do
       if view.uncoloured[row] then
@@ -62,7 +68,7 @@ end
 ---@param prose claude-ide.transcript.Prose
 ---@return claude-ide.transcript.Pieces
 local function pieces_of(item, prose)
-  local pieces = require("claude-ide.transcript.pieces").new(prose.language, prose.fence)
+  local pieces = transcript_pieces.new(prose.language, prose.fence)
   local open_end = item.open_end
   if open_end then
     add_lines(item, prose, 0, pieces, open_end.first)
@@ -157,7 +163,7 @@ end
 ---@param piece claude-ide.transcript.Piece
 local function paint(canvas, line, prose, piece)
   local first = line + piece.row
-  local spans = require("claude-ide.transcript.colour").spans(piece)
+  local spans = colour.spans(piece)
   vim.api.nvim_buf_clear_namespace(canvas.buf, canvas.colours, first, first + #piece.lines)
   for _, span in ipairs(spans) do
     vim.api.nvim_buf_set_extmark(canvas.buf, canvas.colours, first + span.row, span.col + prose.indent, {
@@ -169,11 +175,9 @@ local function paint(canvas, line, prose, piece)
       strict = false,
     })
   end
-  if require("claude-ide.config").get().transcript.draw_markdown then
+  if config.get().transcript.draw_markdown then
     prose.has_table = prose.has_table or piece.table ~= nil
-    for _, mark in
-      ipairs(require("claude-ide.transcript.drawn").marks(piece, columns_in(canvas.buf) - prose.indent))
-    do
+    for _, mark in ipairs(drawn.marks(piece, columns_in(canvas.buf) - prose.indent)) do
       draw(canvas, first, prose.indent, mark)
     end
   end
@@ -225,7 +229,7 @@ local function go_on(view, colouring)
     return true
   elseif not piece then
     prose.is_done = true
-  elseif not require("claude-ide.transcript.colour").load(piece.language) then
+  elseif not colour.load(piece.language) then
     paint(view.canvas, line, prose, piece)
     prose.painted = (prose.painted or 0) + 1
   end

@@ -1,6 +1,10 @@
 -- Splits a text into pieces that are highlighted separately: fenced code, and prose at empty lines. Incremental, so that a growing
 -- text is split from its last line on. Pure.
 
+local lazy = require("claude-ide.lazy")
+local drawn = lazy("claude-ide.transcript.drawn")
+local fences = lazy("claude-ide.transcript.fences")
+
 ---@class claude-ide.transcript.Piece
 ---@field row integer first row, within the text
 ---@field lines string[]
@@ -72,7 +76,6 @@ end
 ---@private
 ---@param line string
 function Pieces:put_row(line)
-  local drawn = require("claude-ide.transcript.drawn")
   self.table = self.table or drawn.new_table(#self.list + 1)
   drawn.add_row(self.table, line)
   self:put(line, "markdown", false, self.table)
@@ -83,11 +86,8 @@ end
 ---@param line string
 function Pieces:put_prose(line)
   local is_mark
-  self.fence, is_mark = require("claude-ide.transcript.fences").after(self.fence, line)
-  local is_row = not is_mark
-    and not self.fence
-    and self.language == "markdown"
-    and require("claude-ide.transcript.drawn").is_row(line)
+  self.fence, is_mark = fences.after(self.fence, line)
+  local is_row = not is_mark and not self.fence and self.language == "markdown" and drawn.is_row(line)
   if is_row then
     return self:put_row(line)
   end

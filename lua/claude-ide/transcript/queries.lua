@@ -1,6 +1,9 @@
 -- Treesitter highlight queries, loaded a few patterns at a time: Neovim compiles a query in one go, that of C in 16 ms and more.
 -- Invariant: captures equal those of the whole query, except for the patterns in `DEAR`.
 
+local lazy = require("claude-ide.lazy")
+local file = lazy("claude-ide.file")
+
 local M = {}
 
 ---Patterns compiled at once: one or two milliseconds, unless a single one takes longer.
@@ -76,7 +79,7 @@ local function read(language)
   local ok, files = pcall(vim.treesitter.query.get_files, language, "highlights")
   local texts = {}
   for _, path in ipairs(ok and files or {}) do
-    texts[#texts + 1] = require("claude-ide.file").read_now(path, MAX_BYTES)
+    texts[#texts + 1] = file.read_now(path, MAX_BYTES)
   end
   return M.parts(table.concat(texts, "\n"), language)
 end

@@ -1,6 +1,11 @@
 -- What the editor knows for drawing rows, which the library does (`crates/session/src/render`), those of files on its own threads.
 -- Rows of an item are 0-based.
 
+local lazy = require("claude-ide.lazy")
+local catalogue = lazy("claude-ide.sessions.catalogue")
+local nested = lazy("claude-ide.transcript.nested")
+local waits = lazy("claude-ide.sessions.waits")
+
 ---@class claude-ide.transcript.Mark
 ---@field row integer
 ---@field col integer byte
@@ -77,7 +82,7 @@ function M.is_ended(view)
   if view.source.runs then
     return not view.source:runs()
   end
-  return require("claude-ide.sessions.catalogue").running(view.session) == nil
+  return catalogue.running(view.session) == nil
 end
 
 ---Whether a message is the user's, as a target of `]]`.
@@ -146,7 +151,7 @@ function M.request(view, rows, agent)
     speaker = source.speaker,
     of_agent = agent ~= nil or source.is_agent,
     ended = M.is_ended(view) or own ~= nil and not own.running,
-    waits = require("claude-ide.sessions.waits").of(view.session),
+    waits = waits.of(view.session),
     agents = next(agents) and agents,
     open = open[1] and open,
     sidechain = agent and not agent.source and agent.sidechain or nil,
@@ -160,7 +165,7 @@ end
 function M.draw(view, rows, done)
   view.source:draw(M.request(view, rows), function(drawn, err)
     for _, one in pairs(drawn or {}) do
-      one.items = require("claude-ide.transcript.nested").embed(view, one.items)
+      one.items = nested.embed(view, one.items)
     end
     done(drawn, err)
   end)

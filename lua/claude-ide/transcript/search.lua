@@ -1,6 +1,12 @@
 -- Extends `/`, `?`, `n` and `N` to messages that are not in the buffer's text: Neovim searches the text, and this module the
 -- messages between the cursor and Neovim's match, with the same pattern and order.
 
+local lazy = require("claude-ide.lazy")
+local motions = lazy("claude-ide.transcript.motions")
+local notice = lazy("claude-ide.ui.notice")
+local offscreen = lazy("claude-ide.transcript.offscreen")
+local waits = lazy("claude-ide.ui.guard.waits")
+
 local M = {}
 
 ---@class claude-ide.transcript.Search
@@ -80,7 +86,7 @@ local function go_to_row(search, row)
   local view = search.view
   vim.api.nvim_win_call(search.win, function()
     vim.cmd("normal! m'")
-    if not require("claude-ide.transcript.motions").go_to_row(view, row) then
+    if not motions.go_to_row(view, row) then
       return
     end
     local first = view.canvas.heights:before(row) + 1
@@ -112,7 +118,7 @@ local function finish(search, finished, row)
     vim.cmd("echo ''")
     go(search, search.landed)
   else
-    require("claude-ide.ui.notice").warn(("Pattern not found: %s"):format(search.pattern))
+    notice.warn(("Pattern not found: %s"):format(search.pattern))
   end
 end
 
@@ -131,9 +137,9 @@ local function look_on(search)
   M.stop()
   running = search
   go(search, search.landed and search.origin)
-  require("claude-ide.ui.notice").info(("Searching %d messages …"):format(#rows))
+  notice.info(("Searching %d messages …"):format(#rows))
   local found
-  search.cancel = require("claude-ide.transcript.offscreen").visit(search.view, rows, function(row, items)
+  search.cancel = offscreen.visit(search.view, rows, function(row, items)
     for _, item in ipairs(items) do
       for _, line in ipairs(item.lines) do
         if regex:match_str(line) then
@@ -194,10 +200,10 @@ function M.again(view, key)
   local count = vim.v.count > 0 and vim.v.count or ""
   local ok, err = pcall(vim.cmd.normal, { ("%s%szv"):format(count, key), bang = true })
   local forward = (vim.v.searchforward == 1) == (key == "n")
-  if require("claude-ide.transcript.offscreen").has_gaps(view) then
+  if offscreen.has_gaps(view) then
     after(view, origin, forward)
   elseif not ok then
-    require("claude-ide.ui.notice").warn((tostring(err):gsub("^.-Vim%b():", ""):gsub("^Vim:", "")))
+    notice.warn((tostring(err):gsub("^.-Vim%b():", ""):gsub("^Vim:", "")))
   end
 end
 
@@ -221,11 +227,11 @@ function M.listen(view, group)
   on("CmdlineLeave", function()
     local from, forward = origin, vim.fn.getcmdtype() == "/"
     origin = nil
-    if not from or vim.v.event.abort or not require("claude-ide.transcript.offscreen").has_gaps(view) then
+    if not from or vim.v.event.abort or not offscreen.has_gaps(view) then
       return
     end
     vim.schedule(function()
-      if not view.closed and not require("claude-ide.ui.guard.waits").pending_range(view.buf) then
+      if not view.closed and not waits.pending_range(view.buf) then
         after(view, from, forward)
       end
     end)

@@ -1,5 +1,9 @@
 -- Work on a transcript in slices: it ends with the transcript, and its errors are logged.
 
+local lazy = require("claude-ide.lazy")
+local log = lazy("claude-ide.log")
+local slice = lazy("claude-ide.slice")
+
 local M = {}
 
 ---Whether the view has a text: not after `:bdelete`, which unloads the buffer.
@@ -16,7 +20,7 @@ function M.guarded(view, fn)
   local ok, trace = xpcall(fn, debug.traceback)
   if not ok then
     view.busy, view.colouring = false, false
-    require("claude-ide.log").error("a transcript cannot be shown: %s", trace)
+    log.error("a transcript cannot be shown: %s", trace)
   end
 end
 
@@ -25,7 +29,7 @@ end
 ---@param fn fun()
 function M.later(view, fn)
   local canvas = view.canvas
-  require("claude-ide.slice").later(function()
+  slice.later(function()
     if M.is_alive(view, canvas) then
       M.guarded(view, fn)
     end

@@ -1,8 +1,20 @@
 -- Actions of Enter and `gf` on lines of a transcript, by type of target.
 
-local M = {}
-
 local files = require("claude-ide.transcript.files")
+local lazy = require("claude-ide.lazy")
+local agent_reader = lazy("claude-ide.transcript.agent_reader")
+local branch = lazy("claude-ide.transcript.branch")
+local bus = lazy("claude-ide.bus")
+local edit = lazy("claude-ide.transcript.edit")
+local guard = lazy("claude-ide.ui.guard")
+local native = lazy("claude-ide.native")
+local notice = lazy("claude-ide.ui.notice")
+local open_views = lazy("claude-ide.transcript.open_views")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local render = lazy("claude-ide.transcript.render")
+local viewport = lazy("claude-ide.transcript.viewport")
+
+local M = {}
 
 ---@class claude-ide.transcript.TargetKind
 ---@field enter? fun(view: claude-ide.transcript.View, target: claude-ide.transcript.Target, item: claude-ide.transcript.Item): boolean? Enter; false or absent: toggle the fold
@@ -19,7 +31,7 @@ local KINDS = {}
 
 KINDS.branch = {
   enter = function(view)
-    require("claude-ide.transcript.branch").choose(view)
+    branch.choose(view)
   end,
 }
 
@@ -36,7 +48,7 @@ KINDS.edit = {
     if not tool_id then
       return false
     end
-    require("claude-ide.transcript.edit").open(target.owner or view.source, tool_id)
+    edit.open(target.owner or view.source, tool_id)
   end,
   go = KINDS.file.go,
 }
@@ -45,27 +57,26 @@ KINDS.edit = {
 KINDS.agent = {
   ---On the line of the call, its messages open and close with the fold.
   enter = function(view, target, item)
-    local agents = require("claude-ide.transcript.agent_reader")
-    local is_open = agents.is_open(view, target)
+    local is_open = agent_reader.is_open(view, target)
     if not target.call then
-      agents.toggle(view, target, item)
+      agent_reader.toggle(view, target, item)
     elseif vim.fn.foldclosed(".") > 0 then
       vim.cmd("normal! zo")
       if not is_open then
-        agents.toggle(view, target, item)
+        agent_reader.toggle(view, target, item)
       end
     else
       if is_open then
-        agents.toggle(view, target, item)
+        agent_reader.toggle(view, target, item)
       end
       vim.cmd("normal! zc")
     end
   end,
   go = function(view, target, _, how)
     local source = view.source
-    local agent = require("claude-ide.transcript.render").agent_of(view, target.tool_id or "")
+    local agent = render.agent_of(view, target.tool_id or "")
     if not agent or not source.subagent then
-      require("claude-ide.ui.notice").info("This subagent has no file of its own.")
+      notice.info("This subagent has no file of its own.")
       return
     end
     vim.cmd("normal! m'")
@@ -74,7 +85,7 @@ KINDS.agent = {
     end
     local win = vim.api.nvim_get_current_win()
     local wanted = { source = source:subagent(agent, view.cwd) }
-    require("claude-ide.bus").emit("transcript_wanted", wanted, { win = win })
+    bus.emit("transcript_wanted", wanted, { win = win })
   end,
 }
 
@@ -106,10 +117,8 @@ local function show_text(block, argument)
     text = text:sub(1, MOST + vim.str_utf_start(text, MOST + 1))
   end
   -- An argument is shown unchanged, byte for byte.
-  local lines = argument and vim.split(text, "\n", { plain = true })
-    or require("claude-ide.native").plain_lines(text)
-    or {}
-  local buf = require("claude-ide.ui.own_buffer").create({
+  local lines = argument and vim.split(text, "\n", { plain = true }) or native.plain_lines(text) or {}
+  local buf = own_buffer.create({
     kind = "text",
     name = { "Claude", "text" },
     lines = lines,
@@ -140,7 +149,7 @@ function M.read_more(view, target, done)
     if block then
       done(block)
     else
-      require("claude-ide.ui.notice").error("This text cannot be read: " .. (err or "it is gone"))
+      notice.error("This text cannot be read: " .. (err or "it is gone"))
     end
   end)
 end
@@ -148,7 +157,6 @@ end
 ---A cut text: shows it in full in a window.
 KINDS.more = {
   enter = function(view, target)
-    local guard = require("claude-ide.ui.guard")
     local request = guard.request()
     M.read_more(view, target, function(block)
       local key = ("text %s %d %d"):format((target.owner or view.source).key, target.message, target.block)
@@ -176,10 +184,10 @@ end
 ---@param view claude-ide.transcript.View
 function M.enter(view)
   local spot, item = view.canvas:spot(vim.api.nvim_win_get_cursor(0)[1])
-  local went_on = not item and require("claude-ide.transcript.open_views").went_on(view)
-  if went_on and require("claude-ide.transcript.viewport").is_at_end(0) then
+  local went_on = not item and open_views.went_on(view)
+  if went_on and viewport.is_at_end(0) then
     local win = vim.api.nvim_get_current_win()
-    require("claude-ide.bus").emit("transcript_wanted", { id = went_on }, { win = win })
+    bus.emit("transcript_wanted", { id = went_on }, { win = win })
     return
   end
   local target = target_at(item, spot.offset)

@@ -1,8 +1,29 @@
 -- Lifecycle of a displayed transcript: its source, buffer, autocommands and subscriptions.
 
-local M = {}
-
 local open_views = require("claude-ide.transcript.open_views")
+local lazy = require("claude-ide.lazy")
+local agent_reader = lazy("claude-ide.transcript.agent_reader")
+local buffer = lazy("claude-ide.transcript.buffer")
+local buffer_marks = lazy("claude-ide.ui.buffer_marks")
+local bus = lazy("claude-ide.bus")
+local canvas = lazy("claude-ide.transcript.canvas")
+local colour = lazy("claude-ide.transcript.colour")
+local fold = lazy("claude-ide.transcript.fold")
+local follow = lazy("claude-ide.transcript.follow")
+local keys = lazy("claude-ide.transcript.keys")
+local loader = lazy("claude-ide.transcript.loader")
+local match = lazy("claude-ide.transcript.match")
+local notice = lazy("claude-ide.ui.notice")
+local offscreen = lazy("claude-ide.transcript.offscreen")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local painter = lazy("claude-ide.transcript.painter")
+local safely = lazy("claude-ide.safely")
+local search = lazy("claude-ide.transcript.search")
+local sessions = lazy("claude-ide.sessions")
+local viewport = lazy("claude-ide.transcript.viewport")
+local winbar = lazy("claude-ide.transcript.winbar")
+
+local M = {}
 
 ---@param view claude-ide.transcript.View
 local function group_of(view)
@@ -18,7 +39,7 @@ end
 local function forget(view)
   open_views.remove(view)
   view.closed = true
-  require("claude-ide.transcript.agent_reader").close_all(view)
+  agent_reader.close_all(view)
   view.source:close()
   if view.unsubscribe then
     view.unsubscribe()
@@ -32,27 +53,27 @@ function M.close(view)
     forget(view)
   end
   stop_listening(view)
-  require("claude-ide.ui.own_buffer").delete(view.buf)
+  own_buffer.delete(view.buf)
 end
 
 ---@param view claude-ide.transcript.View
 ---@param err string
 local function break_off(view, err)
   view.problem = err
-  require("claude-ide.transcript.winbar").refresh(view)
+  winbar.refresh(view)
   if not view.source:info() then
-    require("claude-ide.ui.notice").error("The transcript cannot be opened: " .. err)
+    notice.error("The transcript cannot be opened: " .. err)
   end
 end
 
 ---Fills the buffer from scratch. Work in progress ends with the previous canvas.
 ---@param view claude-ide.transcript.View
 local function lay_out(view)
-  view.canvas = require("claude-ide.transcript.canvas").new(view.buf)
+  view.canvas = canvas.new(view.buf)
   view.known, view.queued_changes = {}, nil
   view.busy, view.again, view.colouring = false, false, false
   view.uncoloured, view.to_colour = {}, {}
-  require("claude-ide.ui.own_buffer").change(view.buf, function()
+  own_buffer.change(view.buf, function()
     vim.api.nvim_buf_set_lines(view.buf, 0, -1, false, { "" })
   end)
   local info = view.source:info()
@@ -61,9 +82,9 @@ local function lay_out(view)
       view.canvas:resize(info.len)
     end)
     for _, win in ipairs(vim.fn.win_findbuf(view.buf)) do
-      require("claude-ide.transcript.viewport").go_to_end(win)
+      viewport.go_to_end(win)
     end
-    require("claude-ide.transcript.loader").update(view)
+    loader.update(view)
   end
 end
 
@@ -75,25 +96,25 @@ local function create_autocommands(view)
       group = group,
       buffer = view.buf,
       desc = "Claude Code: " .. desc,
-      callback = require("claude-ide.safely").wrap(desc, callback),
+      callback = safely.wrap(desc, callback),
     })
   end
   on("BufWinEnter", "dress the window of a transcript", function()
     local win = vim.api.nvim_get_current_win()
-    require("claude-ide.transcript.buffer").set_window_options(win)
-    require("claude-ide.transcript.fold").create_all(view.canvas, win)
+    buffer.set_window_options(win)
+    fold.create_all(view.canvas, win)
     if view.left_at_end then
-      require("claude-ide.transcript.viewport").go_to_end(win)
+      viewport.go_to_end(win)
     end
-    require("claude-ide.transcript.loader").update(view)
-    require("claude-ide.transcript.winbar").refresh(view)
+    loader.update(view)
+    winbar.refresh(view)
   end)
   on("BufLeave", "remember whether a transcript was left at its end", function()
-    view.left_at_end = require("claude-ide.transcript.viewport").is_at_end(vim.api.nvim_get_current_win())
+    view.left_at_end = viewport.is_at_end(vim.api.nvim_get_current_win())
   end)
   on("BufReadCmd", "read a transcript again", function()
-    require("claude-ide.ui.own_buffer").renew(view.buf, require("claude-ide.transcript.buffer").OPTS)
-    require("claude-ide.transcript.keys").map(view) -- `:bdelete` removed them
+    own_buffer.renew(view.buf, buffer.OPTS)
+    keys.map(view) -- `:bdelete` removed them
     lay_out(view)
   end)
   on("BufWipeout", "close a transcript", function()
@@ -103,23 +124,23 @@ local function create_autocommands(view)
     end)
   end)
   on("CursorMoved", "show where in a transcript the cursor is", function()
-    require("claude-ide.transcript.match").moved(view)
-    require("claude-ide.transcript.search").moved(view)
-    require("claude-ide.transcript.loader").update(view)
+    match.moved(view)
+    search.moved(view)
+    loader.update(view)
   end)
   on("TextYankPost", "yank what is no text in a transcript", function()
-    require("claude-ide.transcript.offscreen").yanked(view, vim.deepcopy(vim.v.event) --[[@as any]])
+    offscreen.yanked(view, vim.deepcopy(vim.v.event) --[[@as any]])
   end)
   on({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, "write a transcript to a file", function(event)
-    require("claude-ide.transcript.offscreen").write(view, event.match, event.event == "FileAppendCmd")
+    offscreen.write(view, event.match, event.event == "FileAppendCmd")
   end)
-  require("claude-ide.transcript.search").listen(view, group)
+  search.listen(view, group)
   vim.api.nvim_create_autocmd({ "WinScrolled", "WinResized" }, {
     group = group,
     desc = "Claude Code: render rows near the window",
-    callback = require("claude-ide.safely").wrap("render what comes near", function()
+    callback = safely.wrap("render what comes near", function()
       if #vim.fn.win_findbuf(view.buf) > 0 then
-        require("claude-ide.transcript.loader").update(view)
+        loader.update(view)
       end
     end),
   })
@@ -127,10 +148,10 @@ local function create_autocommands(view)
     group = group,
     pattern = "wrap",
     desc = "Claude Code: a table that is wider than the window is drawn where lines are not wrapped",
-    callback = vim.schedule_wrap(require("claude-ide.safely").wrap("draw the tables", function()
+    callback = vim.schedule_wrap(safely.wrap("draw the tables", function()
       if #vim.fn.win_findbuf(view.buf) > 0 then
-        require("claude-ide.transcript.painter").resized(view)
-        require("claude-ide.transcript.loader").colour(view)
+        painter.resized(view)
+        loader.colour(view)
       end
     end)),
   })
@@ -138,21 +159,20 @@ local function create_autocommands(view)
   local function stay(windows)
     for _, win in ipairs(windows) do
       local is_here = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win) == view.buf
-      if is_here and require("claude-ide.transcript.viewport").is_at_end(win) then
-        require("claude-ide.transcript.viewport").go_to_end(win)
+      if is_here and viewport.is_at_end(win) then
+        viewport.go_to_end(win)
       end
     end
   end
-  local stay_later =
-    vim.schedule_wrap(require("claude-ide.safely").wrap("stay at the end of a transcript", stay))
+  local stay_later = vim.schedule_wrap(safely.wrap("stay at the end of a transcript", stay))
   vim.api.nvim_create_autocmd("WinResized", {
     group = group,
     desc = "Claude Code: a window at the end of a transcript stays there",
     callback = function()
       local windows = vim.v.event.windows or {}
       if #vim.fn.win_findbuf(view.buf) > 0 then
-        require("claude-ide.transcript.painter").resized(view)
-        require("claude-ide.transcript.loader").colour(view)
+        painter.resized(view)
+        loader.colour(view)
       end
       stay(windows)
       stay_later(windows) -- after other handlers of the resize
@@ -173,7 +193,7 @@ local function create_autocommands(view)
     group = group,
     desc = "Claude Code: the colours of a transcript",
     callback = function()
-      require("claude-ide.transcript.colour").define()
+      colour.define()
     end,
   })
 end
@@ -182,13 +202,13 @@ end
 ---@param buf integer to fill
 ---@return claude-ide.transcript.View
 function M.create(source, buf)
-  require("claude-ide.transcript.colour").define()
+  colour.define()
   local view = {
     source = source,
     id = source.id,
     session = source.session,
     buf = buf,
-    canvas = require("claude-ide.transcript.canvas").new(buf),
+    canvas = canvas.new(buf),
     known = {},
     agents = {},
     uncoloured = {},
@@ -203,29 +223,28 @@ function M.create(source, buf)
     title = source.title,
   }
   open_views.add(view)
-  require("claude-ide.ui.buffer_marks").mark(buf, "transcript")
-  require("claude-ide.transcript.buffer").name(view)
-  require("claude-ide.ui.own_buffer").renew(buf, require("claude-ide.transcript.buffer").OPTS)
+  buffer_marks.mark(buf, "transcript")
+  buffer.name(view)
+  own_buffer.renew(buf, buffer.OPTS)
   create_autocommands(view)
-  require("claude-ide.transcript.keys").map(view)
+  keys.map(view)
   return view
 end
 
 ---Subscribes to events of its session.
 ---@param view claude-ide.transcript.View
 local function listen(view)
-  for _, live in ipairs(require("claude-ide.sessions").live()) do
+  for _, live in ipairs(sessions.live()) do
     if live.id == view.id then
       view.live, view.ran, view.cwd = live, true, view.cwd or live.cwd
     end
   end
-  local bus = require("claude-ide.bus")
   local leave_changes = bus.on("session_changed", function(change)
-    require("claude-ide.transcript.follow").session_changed(view, change)
+    follow.session_changed(view, change)
   end)
   local leave_titles = bus.on("session_renamed", function(id)
     if id == view.source.id then
-      require("claude-ide.transcript.buffer").learn_title_again(view)
+      buffer.learn_title_again(view)
     end
   end)
   view.unsubscribe = function()
@@ -240,21 +259,21 @@ function M.read(view, opened)
   view.source:open({
     opened = function()
       lay_out(view)
-      require("claude-ide.transcript.winbar").refresh(view)
+      winbar.refresh(view)
       opened()
     end,
     failed = function(err)
       break_off(view, err)
     end,
     changed = function(delta)
-      require("claude-ide.transcript.follow").apply(view, delta)
+      follow.apply(view, delta)
     end,
     appended = function(text, bytes)
-      require("claude-ide.transcript.follow").append(view, text, bytes)
+      follow.append(view, text, bytes)
     end,
   })
   listen(view)
-  require("claude-ide.transcript.buffer").learn_title(view)
+  buffer.learn_title(view)
 end
 
 return M

@@ -1,6 +1,9 @@
 -- Keeps windows in place while a transcript's text changes: the same message stays at the same screen line, and a cursor at the end
 -- stays at the end.
 
+local lazy = require("claude-ide.lazy")
+local waits = lazy("claude-ide.ui.guard.waits")
+
 local M = {}
 
 ---@class claude-ide.transcript.SavedView
@@ -45,7 +48,7 @@ end
 ---@param canvas claude-ide.transcript.Canvas
 ---@return claude-ide.transcript.SavedAnchor?
 function M.save_anchor(canvas)
-  if require("claude-ide.ui.guard.waits").pending_range(canvas.buf) ~= "visual" then
+  if waits.pending_range(canvas.buf) ~= "visual" then
     return nil
   end
   local place = vim.fn.getpos("v")

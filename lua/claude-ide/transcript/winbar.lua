@@ -1,6 +1,13 @@
 -- Winbar of a transcript: title, state of its session, usage, position. Also the virtual text on the last line while the session
 -- works or waits.
 
+local lazy = require("claude-ide.lazy")
+local config = lazy("claude-ide.config")
+local open_views = lazy("claude-ide.transcript.open_views")
+local phrases = lazy("claude-ide.sessions.phrases")
+local slices = lazy("claude-ide.transcript.slices")
+local winbar_text = lazy("claude-ide.ui.winbar_text")
+
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.transcript.end")
@@ -34,7 +41,7 @@ local function state_of(view)
   local is_begun_again = view.source.runs ~= nil and view.source:runs() -- its record is not written yet
   if view.problem then
     return view.problem, "ClaudeTranscriptFailed"
-  elseif require("claude-ide.transcript.open_views").went_on(view) then
+  elseif open_views.went_on(view) then
     return "went on in another session", "ClaudeTranscriptWaiting"
   elseif not live then
     return view.ran and not is_begun_again and "ended" or nil, "ClaudeTranscriptFact"
@@ -42,8 +49,7 @@ local function state_of(view)
     return not is_begun_again and "ended" or nil, "ClaudeTranscriptFact"
   end
   local groups = { working = "ClaudeTranscriptWorking", waiting = "ClaudeTranscriptWaiting" }
-  return require("claude-ide.sessions.phrases").activity(live.state),
-    groups[live.state.activity] or "ClaudeTranscriptFact"
+  return phrases.activity(live.state), groups[live.state.activity] or "ClaudeTranscriptFact"
 end
 
 ---@param view claude-ide.transcript.View
@@ -79,9 +85,7 @@ end
 ---@param win integer
 ---@return string
 function M.of(view, win)
-  local fit = require("claude-ide.ui.winbar_text")
   local width = vim.api.nvim_win_get_width(win)
-  local words = require("claude-ide.sessions.phrases")
   local pieces, needed = {}, 0 ---@type claude-ide.ui.Piece[], integer
   local function add(rank, group, text, right)
     if text and text ~= "" then
@@ -102,7 +106,8 @@ function M.of(view, win)
     for at, one in ipairs(view.source.facts and view.source:facts() or {}) do
       -- The last one is dropped first. The session's state is shown already.
       if one.stays then
-        local piece = fit.name(RANKS.stays - at / 100, one[2] or "ClaudeTranscriptFact", one[1] .. " ")
+        local piece =
+          winbar_text.name(RANKS.stays - at / 100, one[2] or "ClaudeTranscriptFact", one[1] .. " ")
         piece.right = true
         pieces[#pieces + 1] = piece
         needed = needed + vim.fn.strdisplaywidth(one[1]) + 2
@@ -115,20 +120,20 @@ function M.of(view, win)
     fact(RANKS.total, total)
     fact(RANKS.position, position(view, win))
   end
-  local keymaps = require("claude-ide.config").get().transcript.keymaps
-  pieces[#pieces + 1] = fit.hint(RANKS.keys, keymaps.help, "keys", { group = "ClaudeTranscript" })
+  local keymaps = config.get().transcript.keymaps
+  pieces[#pieces + 1] = winbar_text.hint(RANKS.keys, keymaps.help, "keys", { group = "ClaudeTranscript" })
   -- A first prompt may be long: it gets half of the line, or less if the source has facts.
   local room = math.max(math.min(math.floor(width / 2), width - needed - 1), MIN_TITLE)
-  local title = words.fit(view.title or "Transcript", room)
-  table.insert(pieces, 1, fit.name(RANKS.title, "ClaudeTranscriptTitle", title))
-  return fit.winbar(pieces, width)
+  local title = phrases.fit(view.title or "Transcript", room)
+  table.insert(pieces, 1, winbar_text.name(RANKS.title, "ClaudeTranscriptTitle", title))
+  return winbar_text.winbar(pieces, width)
 end
 
 ---Value of 'winbar'.
 ---@return string
 function M.text()
   local win = vim.g.statusline_winid or vim.api.nvim_get_current_win()
-  local view = require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_win_get_buf(win))
+  local view = open_views.of_buffer(vim.api.nvim_win_get_buf(win))
   local ok, text = pcall(function()
     return view and M.of(view, win) or ""
   end)
@@ -139,7 +144,7 @@ end
 ---@return claude-ide.transcript.Chunk? text for the last line
 local function closing(view)
   local live = view.live
-  local went_on = require("claude-ide.transcript.open_views").went_on(view)
+  local went_on = open_views.went_on(view)
   if went_on then
     return {
       ("── went on in session %s · Enter goes there"):format(went_on:sub(1, 8)),
@@ -148,7 +153,7 @@ local function closing(view)
   elseif live and live.state.activity == "working" then
     return { "Claude works …", "ClaudeTranscriptWorking" }
   elseif live and live.state.activity == "waiting" then
-    local waits = require("claude-ide.sessions.phrases").waits(live.state.waiting_for)
+    local waits = phrases.waits(live.state.waiting_for)
     return { ("Claude %s"):format(waits), "ClaudeTranscriptWaiting" }
   end
   return nil
@@ -157,7 +162,7 @@ end
 ---Updates winbar and last line.
 ---@param view claude-ide.transcript.View
 function M.refresh(view)
-  if not require("claude-ide.transcript.slices").is_alive(view) then
+  if not slices.is_alive(view) then
     return
   end
   local chunk = closing(view)

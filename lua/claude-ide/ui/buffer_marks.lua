@@ -3,6 +3,10 @@
 -- "lua/keys.lua (Claude)". It has no scheme: Neovim's tab line and `%f` take a scheme for folders ("c//2/keys.lua").
 -- A conversation's name puts the title in a folder named after the session: "Claude 863faa33/Fix the parser". So the tab line
 -- and `%t` show the title, a narrow status line keeps its end, and a saved session identifies it.
+local lazy = require("claude-ide.lazy")
+local option = lazy("claude-ide.option")
+local window = lazy("claude-ide.window")
+
 local M = {}
 
 ---@class claude-ide.ui.Mark
@@ -83,7 +87,7 @@ local function give_name(buf, called)
   end
   local before = vim.api.nvim_buf_get_name(buf)
   -- The name is no file's: plugins that look at files (EditorConfig, for one) need not see it.
-  require("claude-ide.option").during("eventignore", "all", function()
+  option.during("eventignore", "all", function()
     if before == "" then
       return vim.api.nvim_buf_set_name(buf, short)
     end
@@ -92,7 +96,7 @@ local function give_name(buf, called)
     vim.api.nvim_cmd({ cmd = "lua", args = { set }, mods = { keepalt = true } }, {})
     for _, other in ipairs(vim.api.nvim_list_bufs()) do
       if other ~= buf and vim.api.nvim_buf_get_name(other) == before then
-        pcall(require("claude-ide.window").delete_buffer, other)
+        pcall(window.delete_buffer, other)
       end
     end
   end)

@@ -1,5 +1,13 @@
 -- `vim.ui.select` in a floating window that shows each item whole. It replaces only Neovim's own list, which asks for a number.
 -- Invariants: a list is answered once; losing the focus cancels it. A list that opens unprompted has a typeahead guard (ui/guard).
+local lazy = require("claude-ide.lazy")
+local border = lazy("claude-ide.ui.border")
+local guard_window = lazy("claude-ide.ui.guard.window")
+local ide_width = lazy("claude-ide.width")
+local ide_window = lazy("claude-ide.window")
+local menu = lazy("claude-ide.ui.menu")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+
 local M = {}
 
 ---Above the floats that open it: diffs, questions, texts.
@@ -31,7 +39,7 @@ end
 ---@param text string possibly of an agent; keeps its columns
 ---@return string
 local function in_a_line(text)
-  return require("claude-ide.width").printable((text:gsub("%s*[\n\r]%s*", " ")))
+  return ide_width.printable((text:gsub("%s*[\n\r]%s*", " ")))
 end
 
 ---@param list claude-ide.ui.choose.List
@@ -42,8 +50,8 @@ local function finish(list, index)
   end
   shown = nil
   local had_focus = vim.api.nvim_get_current_win() == list.win
-  require("claude-ide.ui.guard.window").forget(list.buf)
-  require("claude-ide.window").close(list.win)
+  guard_window.forget(list.buf)
+  ide_window.close(list.win)
   if had_focus and vim.api.nvim_win_is_valid(list.from) then
     vim.api.nvim_set_current_win(list.from)
     if list.mode:find("^[it]") then
@@ -57,9 +65,8 @@ end
 local function map(list)
   local typed = ""
   local function on(keys, desc, run)
-    require("claude-ide.ui.guard.window").map(list.buf, keys, desc, run)
+    guard_window.map(list.buf, keys, desc, run)
   end
-  local menu = require("claude-ide.ui.menu")
   on({ "<CR>", "<2-LeftMouse>" }, "choose this", function()
     finish(list, menu.at_cursor(list.buf))
   end)
@@ -102,7 +109,7 @@ local function lines_of(items, options, width, head)
   for index, item in ipairs(items) do
     local line = ("%" .. digits .. "d  %s"):format(index, in_a_line(format(item)))
     local first = #lines + 1
-    vim.list_extend(lines, require("claude-ide.width").pieces(line, width, max_height()))
+    vim.list_extend(lines, ide_width.pieces(line, width, max_height()))
     choices[index] = { first = first, last = #lines, value = index }
   end
   return lines, choices
@@ -116,7 +123,7 @@ local function place(height, width)
     height = height,
     row = math.max(vim.o.lines - height - vim.o.cmdheight - 3, 0),
     col = math.max(math.floor((vim.o.columns - width) / 2) - 1, 0),
-    border = require("claude-ide.ui.border")(),
+    border = border(),
     zindex = ZINDEX,
   }
 end
@@ -128,12 +135,8 @@ local function open(items, options, on_choice)
   local width = math.max(vim.o.columns - 4, 10)
   local title = in_a_line(options.prompt or "Choose")
   local fits = vim.fn.strdisplaywidth(title) <= width - 2
-  local lines, choices = lines_of(
-    items,
-    options,
-    width,
-    fits and {} or require("claude-ide.width").pieces(title, width, max_height())
-  )
+  local lines, choices =
+    lines_of(items, options, width, fits and {} or ide_width.pieces(title, width, max_height()))
   local widest = #KEYS + 2
   for _, line in ipairs(lines) do
     widest = math.max(widest, vim.fn.strdisplaywidth(line))
@@ -144,14 +147,14 @@ local function open(items, options, on_choice)
     on_choice = on_choice,
     from = vim.api.nvim_get_current_win(),
     mode = vim.api.nvim_get_mode().mode,
-    buf = require("claude-ide.ui.own_buffer").create({
+    buf = own_buffer.create({
       kind = "choices",
       name = { "Claude", "choices" },
       lines = lines,
       is_private = true,
       draw_again = vim.schedule_wrap(function() -- once the cursor is back
         if shown then
-          require("claude-ide.ui.menu").set(shown.buf, choices)
+          menu.set(shown.buf, choices)
         end
       end),
       bo = { bufhidden = "wipe", modifiable = false },
@@ -169,11 +172,10 @@ local function open(items, options, on_choice)
   wo.breakindentopt = ("shift:%d"):format(#tostring(#items) + 2)
   vim.api.nvim_win_set_config(list.win, place(vim.api.nvim_win_text_height(list.win, {}).all, width))
   shown = list
-  local menu = require("claude-ide.ui.menu")
   menu.set(list.buf, choices)
   menu.go(list.win, options.at or 1)
   if options.is_unasked then
-    require("claude-ide.ui.guard.window").opened(list.buf)
+    guard_window.opened(list.buf)
   end
   map(list)
 end

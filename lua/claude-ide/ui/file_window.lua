@@ -1,5 +1,10 @@
 -- Chooses the window for a file, and whether the focus may move there.
 -- Invariant: special windows (explorers, terminals, diffs, quickfix, fixed and floating ones) keep their buffers.
+local lazy = require("claude-ide.lazy")
+local guard = lazy("claude-ide.ui.guard")
+local path = lazy("claude-ide.path")
+local window = lazy("claude-ide.window")
+
 local M = {}
 
 ---Filetypes of start screens, which any file may replace.
@@ -17,7 +22,7 @@ local IN_PLACE = { oil = true }
 ---Whether the focus may move on a user's request. Unprompted windows wait for `ui/guard`.
 ---@return boolean
 function M.may_focus()
-  return require("claude-ide.ui.guard").may_focus()
+  return guard.may_focus()
 end
 
 ---Whether a window can leave its buffer without E37.
@@ -44,7 +49,7 @@ local function is_for_files(win)
     return false
   end
   local name = vim.api.nvim_buf_get_name(buf)
-  return name == "" or (require("claude-ide.path").is_plain(name) and vim.fn.isdirectory(name) == 0)
+  return name == "" or (path.is_plain(name) and vim.fn.isdirectory(name) == 0)
 end
 
 ---The window of a tab page to show a buffer in, in order of preference: shows it already, current, previous, largest.
@@ -88,7 +93,7 @@ end
 function M.beside()
   local beside = vim.api.nvim_get_current_win()
   if vim.api.nvim_win_get_config(beside).relative ~= "" then
-    beside = require("claude-ide.window").splits(0)[1]
+    beside = window.splits(0)[1]
   end
   local middle = vim.api.nvim_win_get_position(beside)[2] + vim.api.nvim_win_get_width(beside) / 2
   local side = is_for_files(beside) and "above" or (middle >= vim.o.columns / 2 and "left" or "right")

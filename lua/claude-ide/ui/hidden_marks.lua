@@ -1,4 +1,8 @@
 -- Marks hidden content in the lines of a buffer that shows a text to be approved: what `invisible_text.lua` finds and Neovim does not draw.
+local lazy = require("claude-ide.lazy")
+local highlights = lazy("claude-ide.ui.highlights")
+local invisible_text = lazy("claude-ide.invisible_text")
+
 local M = {}
 
 ---Maximum bytes of a line in which it is marked.
@@ -16,7 +20,7 @@ local namespace = vim.api.nvim_create_namespace("claude-ide.hidden_marks")
 ---@return integer count hidden characters and runs of blanks, including those that Neovim draws
 function M.line(buf, row, line, opts)
   opts = opts or {}
-  local found, count = require("claude-ide.invisible_text").find(line:sub(1, MOST_BYTES), opts.most)
+  local found, count = invisible_text.find(line:sub(1, MOST_BYTES), opts.most)
   local is_taken = {} ---@type table<integer, boolean> an inline mark there, which another one would cover
   for _, one in ipairs(found) do
     is_taken[one.at] = is_taken[one.at] or not one.is_run
@@ -39,7 +43,7 @@ end
 ---@param buf integer
 ---@param most? claude-ide.invisible_text.Most default: of code
 function M.keep(buf, most)
-  require("claude-ide.ui.highlights").define_shared()
+  highlights.define_shared()
   local function mark(first, last)
     for at, line in ipairs(vim.api.nvim_buf_get_lines(buf, first, last, false)) do
       M.line(buf, first + at - 1, line, { most = most })

@@ -1,13 +1,19 @@
 -- A line in the corner of the screen about a waiting diff. Not a message: in insert and terminal mode Neovim draws the mode over
 -- messages.
+local lazy = require("claude-ide.lazy")
+local highlights = lazy("claude-ide.ui.highlights")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local quietly = lazy("claude-ide.ui.quietly")
+local window = lazy("claude-ide.window")
+
 local M = {}
 
 local win ---@type integer?
 
 function M.hide()
   if win then
-    require("claude-ide.ui.quietly").run(function()
-      require("claude-ide.window").close_all({ win })
+    quietly.run(function()
+      window.close_all({ win })
     end)
   end
   win = nil
@@ -17,11 +23,11 @@ end
 ---@param text string
 function M.show(text)
   M.hide()
-  require("claude-ide.ui.highlights").define_shared()
+  highlights.define_shared()
   text = " " .. vim.fn.strtrans(text) .. " "
   local width = math.min(vim.api.nvim_strwidth(text), vim.o.columns)
-  win = require("claude-ide.ui.quietly").run(function()
-    local buf = require("claude-ide.ui.own_buffer").create({ lines = { text }, bo = { bufhidden = "wipe" } })
+  win = quietly.run(function()
+    local buf = own_buffer.create({ lines = { text }, bo = { bufhidden = "wipe" } })
     local float = vim.api.nvim_open_win(buf, false, {
       relative = "editor",
       anchor = "SE",

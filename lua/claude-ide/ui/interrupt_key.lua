@@ -1,4 +1,8 @@
 -- `<C-c>` in plugin buffers. A mapping alone is not enough: while Neovim is busy, `<C-c>` is an interrupt and bypasses mappings.
+local lazy = require("claude-ide.lazy")
+local notice = lazy("claude-ide.ui.notice")
+local safely = lazy("claude-ide.safely")
+
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.ui.interrupt_key")
@@ -14,10 +18,10 @@ local keys = {}
 local function on_key(key)
   local to_do = key == INTERRUPT and keys[vim.api.nvim_get_current_buf()]
   if to_do then
-    vim.schedule(require("claude-ide.safely").wrap("interrupt", function()
+    vim.schedule(safely.wrap("interrupt", function()
       local act = to_do()
       if act then
-        require("claude-ide.ui.notice").clear() -- removes Neovim's hint how to quit, so that the action's message stays
+        notice.clear() -- removes Neovim's hint how to quit, so that the action's message stays
         act()
       end
     end))

@@ -1,4 +1,8 @@
 -- Saves text that can no longer be sent or shown to a register, and tells the user which.
+local lazy = require("claude-ide.lazy")
+local notice = lazy("claude-ide.ui.notice")
+local one_line = lazy("claude-ide.ui.one_line")
+
 local M = {}
 
 local function has_clipboard()
@@ -34,7 +38,7 @@ local function keep_and_say(text, ...)
   for _, said in ipairs({ ... }) do
     texts[#texts + 1] = said .. where .. "."
   end
-  require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").fitting(texts))
+  notice.warn(one_line.fitting(texts))
 end
 
 ---Saves text of Claude whose place is gone.

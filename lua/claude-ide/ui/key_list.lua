@@ -1,5 +1,13 @@
 -- The configured keys of a view: mapped, and listed in a floating window, in which any key only closes it. What a key does is the first
 -- sentence of its option's text.
+local lazy = require("claude-ide.lazy")
+local buffer_marks = lazy("claude-ide.ui.buffer_marks")
+local config = lazy("claude-ide.config")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local paths = lazy("claude-ide.path")
+local text_float = lazy("claude-ide.ui.text_float")
+local window = lazy("claude-ide.window")
+
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.ui.key_list")
@@ -33,7 +41,7 @@ end
 ---@param section string "diff"
 ---@return claude-ide.ui.key_list.Option[] options in the order of the help
 function M.options(section)
-  local keymaps = require("claude-ide.config").get()[section].keymaps ---@type table<string, string|string[]|false>
+  local keymaps = config.get()[section].keymaps ---@type table<string, string|string[]|false>
   local options = {} ---@type claude-ide.ui.key_list.Option[]
   for _, field in ipairs(fields_of(fields_of(require("claude-ide.config.schema"), section), "keymaps")) do
     local doc = field.doc:gsub(", see |.*", ".")
@@ -90,10 +98,9 @@ end
 
 ---Tab lines show the focused window's buffer name, floats included: the list is named after the buffer beneath it.
 local function called_after(of)
-  local ours = require("claude-ide.ui.buffer_marks")
   local beneath = vim.api.nvim_get_current_buf()
-  local path = ours.shown_path(beneath) or vim.api.nvim_buf_get_name(beneath)
-  return require("claude-ide.path").is_plain(path) and path or (of:gsub("^an? ", ""))
+  local path = buffer_marks.shown_path(beneath) or vim.api.nvim_buf_get_name(beneath)
+  return paths.is_plain(path) and path or (of:gsub("^an? ", ""))
 end
 
 ---@param lines string[]
@@ -101,7 +108,7 @@ end
 ---@param opts claude-ide.ui.key_list.Opts
 ---@return integer buf
 local function fill(lines, column, opts)
-  local buf = require("claude-ide.ui.own_buffer").create({
+  local buf = own_buffer.create({
     kind = "keys",
     name = { called_after(opts.of), "keys" },
     lines = lines,
@@ -128,7 +135,7 @@ local shown ---@type integer?
 function M.close()
   local win = shown
   shown = nil
-  require("claude-ide.window").close(win)
+  window.close(win)
 end
 
 ---Opens the list; it closes when it loses the focus.
@@ -146,7 +153,7 @@ function M.open(options, others, opts)
   local lines, column = lines_of(entries, width)
   local buf = fill(lines, column, opts)
   local height = math.max(math.min(#lines, vim.o.lines - 4), 1)
-  local win = require("claude-ide.ui.text_float").open_centred(buf, width, height, {
+  local win = text_float.open_centred(buf, width, height, {
     style = "minimal",
     title = (" Keys of %s "):format(opts.of),
     title_pos = "center",

@@ -1,6 +1,9 @@
 -- Notices: the only module that calls vim.notify.
 -- Invariants: a notice fits one line, since a longer one makes Neovim wait for a key. One that Neovim would draw the mode or the
 -- command line over is shown later, when that ends.
+local lazy = require("claude-ide.lazy")
+local one_line = lazy("claude-ide.ui.one_line")
+
 local M = {}
 
 ---@alias claude-ide.Notice string|string[] one text, or alternatives, the longest first
@@ -96,7 +99,7 @@ local function notify(notice, name)
     end)
     return
   end
-  local one_line, level = require("claude-ide.ui.one_line"), vim.log.levels[name:upper()]
+  local level = vim.log.levels[name:upper()]
   local text = type(notice) == "table" and one_line.fitting(notice)
     or one_line.brief(notice --[[@as string]], name)
   if is_drawn_over() then
@@ -144,7 +147,7 @@ end
 function M.progress(id)
   local shown ---@type any
   return function(text)
-    text = require("claude-ide.ui.one_line").fitting({ text })
+    text = one_line.fitting({ text })
     if not is_stock() then
       shown = vim.notify(text, vim.log.levels.INFO, { title = TITLE, id = id, replace = shown })
     elseif not is_drawn_over() then
@@ -157,7 +160,7 @@ end
 ---@param message string
 ---@param group? string highlight group
 function M.as_neovim(message, group)
-  vim.api.nvim_echo({ { require("claude-ide.ui.one_line").fitting({ message }), group } }, true, {})
+  vim.api.nvim_echo({ { one_line.fitting({ message }), group } }, true, {})
 end
 
 ---Clears the message area.

@@ -1,5 +1,9 @@
 -- Fits texts on one line of the message area, since Neovim asks for a key after a longer one.
 
+local lazy = require("claude-ide.lazy")
+local log = lazy("claude-ide.log")
+local width = lazy("claude-ide.width")
+
 local M = {}
 
 local function on_one_line(text)
@@ -11,7 +15,7 @@ end
 ---@param level "info"|"warn"|"error"
 ---@return string
 function M.brief(message, level)
-  local line, log = on_one_line(message), require("claude-ide.log")
+  local line = on_one_line(message)
   local texts, sentences = { line }, vim.split(line, ". ", { plain = true })
   local way = log.writes(level) and ". `:Claude log` has more." or ". …"
   for count = #sentences - 1, 1, -1 do
@@ -36,7 +40,7 @@ function M.fitting(texts)
     end
   end
   local last = on_one_line(texts[#texts])
-  return require("claude-ide.width").beginning(last, space) .. "…"
+  return width.beginning(last, space) .. "…"
 end
 
 ---Variants of a text about a file: with its full path, its path with short folders, its name.

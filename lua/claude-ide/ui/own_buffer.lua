@@ -1,4 +1,11 @@
 -- Creates, renews, highlights and deletes the plugin's own buffers, which show a text and have no file.
+local lazy = require("claude-ide.lazy")
+local buffer_marks = lazy("claude-ide.ui.buffer_marks")
+local quietly = lazy("claude-ide.ui.quietly")
+local safely = lazy("claude-ide.safely")
+local typing = lazy("claude-ide.ui.guard.typing")
+local window = lazy("claude-ide.window")
+
 local M = {}
 
 ---@class claude-ide.ui.own_buffer.Opts
@@ -24,11 +31,11 @@ local UNDO_LEVELS_OF_ALL = -123456
 local function set_options(buf, opts)
   local bo, own = vim.bo[buf], opts.bo or {}
   bo.modifiable = true -- `nvim -M` has it off
-  local ours, kind = require("claude-ide.ui.buffer_marks"), opts.kind
-  if kind and not ours.of(buf) then
-    ours.mark(buf, kind, opts.id)
+  local kind = opts.kind
+  if kind and not buffer_marks.of(buf) then
+    buffer_marks.mark(buf, kind, opts.id)
     if opts.name then
-      ours.name(buf, opts.name[1], opts.name[2])
+      buffer_marks.name(buf, opts.name[1], opts.name[2])
     end
   end
   if opts.is_private then
@@ -58,7 +65,7 @@ function M.create(opts)
     vim.api.nvim_create_autocmd("BufReadCmd", {
       buffer = buf,
       desc = "Claude Code: the text stays at `:edit`",
-      callback = require("claude-ide.safely").wrap("draw again", function()
+      callback = safely.wrap("draw again", function()
         M.renew(buf, opts)
         opts.draw_again()
       end),
@@ -126,7 +133,7 @@ end
 
 ---@param buf integer
 function M.delete(buf)
-  if require("claude-ide.ui.guard.typing").is_function_chosen() then
+  if typing.is_function_chosen() then
     -- It may be mapped in this buffer.
     pcall(vim.api.nvim_set_option_value, "modified", false, { buf = buf })
     return vim.schedule(function()
@@ -134,9 +141,9 @@ function M.delete(buf)
     end)
   end
   if vim.api.nvim_buf_is_valid(buf) then
-    require("claude-ide.ui.quietly").run(function()
+    quietly.run(function()
       pcall(vim.treesitter.stop, buf)
-      pcall(require("claude-ide.window").delete_buffer, buf)
+      pcall(window.delete_buffer, buf)
     end)
   end
 end

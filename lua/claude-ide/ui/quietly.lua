@@ -1,4 +1,7 @@
 -- Changes buffers and windows without events.
+local lazy = require("claude-ide.lazy")
+local option = lazy("claude-ide.option")
+
 local M = {}
 
 ---Runs `fn` with all events ignored.
@@ -6,7 +9,7 @@ local M = {}
 ---@param fn fun(): T
 ---@return T
 function M.run(fn)
-  return require("claude-ide.option").during("eventignore", "all", fn)
+  return option.during("eventignore", "all", fn)
 end
 
 local passing_through = false

@@ -1,5 +1,9 @@
 -- Tracks whether all of a text to be approved was visible. Until then a key that allows it scrolls on. While another float covers a part
 -- of the window, it allows nothing.
+local lazy = require("claude-ide.lazy")
+local notice = lazy("claude-ide.ui.notice")
+local window = lazy("claude-ide.ui.guard.window")
+
 local M = {}
 
 local GROUP = "claude-ide.ui.read_through"
@@ -77,7 +81,7 @@ end
 ---Whether a key in the current window may allow; otherwise it scrolls down.
 ---@return boolean
 function M.may_allow()
-  local win, notice = vim.api.nvim_get_current_win(), require("claude-ide.ui.notice")
+  local win = vim.api.nvim_get_current_win()
   if is_covered(win) then
     notice.info("Close the window that covers part of this request first.")
     return false
@@ -89,7 +93,7 @@ function M.may_allow()
   end
   local next_line = reading.read + 1
   vim.fn.winrestview({ topline = next_line, lnum = next_line, col = 0 })
-  require("claude-ide.ui.guard.window").opened(vim.api.nvim_win_get_buf(win))
+  window.opened(vim.api.nvim_win_get_buf(win))
   notice.info("Read to the end first, then press the key again.")
   return false
 end

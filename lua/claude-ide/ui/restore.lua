@@ -1,4 +1,8 @@
 -- Saves the screen before a diff and restores it after: tab page, window, sizes, views, mode.
+local lazy = require("claude-ide.lazy")
+local notice = lazy("claude-ide.ui.notice")
+local window = lazy("claude-ide.window")
+
 local M = {}
 
 ---@class claude-ide.ui.Screen
@@ -35,7 +39,7 @@ function M.remember()
     previous_win = previous_win > 0 and previous_win or nil,
     previous_tab = previous_tab(),
     typing = vim.api.nvim_get_mode().mode == "t",
-    sizes = require("claude-ide.window").sizes(tab),
+    sizes = window.sizes(tab),
     views = {},
   }
   for _, win in ipairs(vim.api.nvim_tabpage_list_wins(tab)) do
@@ -82,7 +86,7 @@ end
 ---@param screen claude-ide.ui.Screen
 ---@param besides? integer a window that keeps its view
 local function put_layout_back(screen, besides)
-  if not screen.sizes or not require("claude-ide.window").restore_sizes(screen.tab, screen.sizes) then
+  if not screen.sizes or not window.restore_sizes(screen.tab, screen.sizes) then
     return
   end
   for win, saved in pairs(screen.views) do
@@ -158,7 +162,7 @@ function M.settle(screen)
   if screen.typing and here and vim.bo.buftype == "terminal" then
     -- In a terminal whose process has exited, the next key would close it.
     if vim.fn.jobwait({ vim.bo.channel }, 0)[1] == -1 then
-      require("claude-ide.ui.notice").mode_comes()
+      notice.mode_comes()
       vim.cmd.startinsert()
     end
   elseif mode:find("^[iR]") then

@@ -1,4 +1,14 @@
 -- Shows a text in a float, which `q` closes.
+local lazy = require("claude-ide.lazy")
+local border = lazy("claude-ide.ui.border")
+local file_window = lazy("claude-ide.ui.file_window")
+local guard = lazy("claude-ide.ui.guard")
+local guard_window = lazy("claude-ide.ui.guard.window")
+local ide_width = lazy("claude-ide.width")
+local ide_window = lazy("claude-ide.window")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local position = lazy("claude-ide.position")
+
 local M = {}
 
 local WIDTH, HEIGHT = 0.7, 0.7
@@ -17,7 +27,7 @@ local function centred(width, height, more)
     height = height,
     row = math.max(math.floor((vim.o.lines - height) / 2) - 1, 0),
     col = math.max(math.floor((vim.o.columns - width) / 2), 0),
-    border = require("claude-ide.ui.border")(),
+    border = border(),
   }, more)
 end
 
@@ -35,7 +45,7 @@ function M.place(lines, title)
   local most = math.max(math.floor(vim.o.lines * HEIGHT), 3)
   local height = math.max(math.min(lines or most, most), 3)
   return centred(width, height, {
-    title = (" %s "):format(require("claude-ide.width").cut((title:gsub("%s+", " ")), width - 6)),
+    title = (" %s "):format(ide_width.cut((title:gsub("%s+", " ")), width - 6)),
     title_pos = "left",
     zindex = ZINDEX,
   })
@@ -48,7 +58,7 @@ end
 function M.open(buf, title, lines)
   local config = M.place(lines, title)
   config.style = "minimal"
-  local win = vim.api.nvim_open_win(buf, require("claude-ide.ui.file_window").may_focus(), config)
+  local win = vim.api.nvim_open_win(buf, file_window.may_focus(), config)
   local wo = vim.wo[win][0]
   wo.wrap, wo.linebreak, wo.conceallevel = true, true, 2
   return win
@@ -60,8 +70,8 @@ end
 ---@return integer win
 function M.show(text, title, filetype)
   local lines = type(text) == "table" and text
-    or vim.split(require("claude-ide.position").valid(text --[[@as string]]), "\n", { plain = true })
-  local buf = require("claude-ide.ui.own_buffer").create({
+    or vim.split(position.valid(text --[[@as string]]), "\n", { plain = true })
+  local buf = own_buffer.create({
     kind = "answer",
     name = { "Claude", "text" },
     lines = lines,
@@ -69,8 +79,8 @@ function M.show(text, title, filetype)
   })
   local win = M.open(buf, title, #lines)
   vim.api.nvim_win_set_config(win, M.place(vim.api.nvim_win_text_height(win, {}).all, title))
-  require("claude-ide.ui.guard.window").map(buf, { "q", "<Esc>" }, "close this", function()
-    require("claude-ide.window").close(win)
+  guard_window.map(buf, { "q", "<Esc>" }, "close this", function()
+    ide_window.close(win)
   end)
   return win
 end
@@ -81,16 +91,15 @@ end
 ---@param words string for the hint: "Claude answers"
 function M.show_in_time(text, title, words)
   local id = {}
-  require("claude-ide.ui.guard").when_idle(id, title, function(typed)
+  guard.when_idle(id, title, function(typed)
     local buf = vim.api.nvim_win_get_buf(M.show(text, title))
-    local window = require("claude-ide.ui.guard.window")
     if typed then
-      window.opened(buf)
+      guard_window.opened(buf)
       vim.api.nvim_create_autocmd("BufWipeout", {
         buffer = buf,
         desc = "Claude Code: a text that is closed waits for no key",
         callback = function()
-          window.forget(buf)
+          guard_window.forget(buf)
         end,
       })
     end

@@ -1,4 +1,12 @@
 -- Writes of the plugin's own buffers ('buftype' "acwrite"): whether the user asked for one, and copies under another name.
+local lazy = require("claude-ide.lazy")
+local buffer_marks = lazy("claude-ide.ui.buffer_marks")
+local notice = lazy("claude-ide.ui.notice")
+local one_line = lazy("claude-ide.ui.one_line")
+local quietly = lazy("claude-ide.ui.quietly")
+local typing = lazy("claude-ide.ui.guard.typing")
+local window = lazy("claude-ide.window")
+
 local M = {}
 
 ---Whether the user requested the current write: a key triggered it directly, not through another autocommand, in a window of the buffer.
@@ -10,14 +18,13 @@ function M.is_asked(buf)
   if vim.api.nvim_get_current_buf() ~= buf then
     return false, "another buffer is the current one"
   end
-  local keys = require("claude-ide.ui.guard.typing")
-  if not keys.caused_this(1) then
+  if not typing.caused_this(1) then
     return false, "no key was pressed", true
   elseif vim.fn.state("c") ~= "" then
     -- A Vim script callback, which may run between a key and its effect.
     return false, "a timer or another callback writes", true
   end
-  local pressed_in = keys.window()
+  local pressed_in = typing.window()
   local elsewhere = pressed_in and pressed_in ~= vim.api.nvim_get_current_win()
   if pressed_in and elsewhere and vim.api.nvim_win_is_valid(pressed_in) then
     return false, "the key was pressed in another window"
@@ -35,23 +42,22 @@ end
 ---@param event { match: string, file: string } target, in full and as given
 ---@return boolean
 local function is_copy(buf, event)
-  local is_own_name = require("claude-ide.ui.buffer_marks").is_own_name
+  local is_own_name = buffer_marks.is_own_name
   return not (is_own_name(buf, vim.api.nvim_buf_get_name(buf)) and is_own_name(buf, event.match, event.file))
 end
 
 ---Restores the buffer's name, which `:saveas` has moved to a new buffer.
 local function take_name_back(buf)
-  local ours = require("claude-ide.ui.buffer_marks")
-  if ours.is_own_name(buf, vim.api.nvim_buf_get_name(buf)) then
+  if buffer_marks.is_own_name(buf, vim.api.nvim_buf_get_name(buf)) then
     return
   end
-  require("claude-ide.ui.quietly").run(function()
+  quietly.run(function()
     for _, other in ipairs(vim.api.nvim_list_bufs()) do
-      if other ~= buf and ours.is_own_name(buf, vim.api.nvim_buf_get_name(other)) then
-        require("claude-ide.window").delete_buffer(other)
+      if other ~= buf and buffer_marks.is_own_name(buf, vim.api.nvim_buf_get_name(other)) then
+        window.delete_buffer(other)
       end
     end
-    ours.name_again(buf)
+    buffer_marks.name_again(buf)
   end)
 end
 
@@ -88,15 +94,10 @@ local function write_copy(buf, name, appends, still)
   local ok, result = pcall(vim.api.nvim_exec2, command, { output = true })
   if ok then
     local written = result.output:match("[^\n]*$")
-    require("claude-ide.ui.notice").as_neovim(
-      require("claude-ide.ui.one_line").fitting({ ("%s · %s"):format(written, still), written })
-    )
+    notice.as_neovim(one_line.fitting({ ("%s · %s"):format(written, still), written }))
   else
     fail_command()
-    require("claude-ide.ui.notice").as_neovim(
-      ('"%s" %s'):format(file, (tostring(result):gsub("^.*Vim%(write%):", ""))),
-      "ErrorMsg"
-    )
+    notice.as_neovim(('"%s" %s'):format(file, (tostring(result):gsub("^.*Vim%(write%):", ""))), "ErrorMsg")
   end
 end
 

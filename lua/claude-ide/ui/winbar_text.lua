@@ -1,5 +1,10 @@
 -- Fits a winbar into its window by shortening pieces, lowest rank first: the words of hints, then whole pieces. Neovim
 -- would cut words and keys in half.
+local lazy = require("claude-ide.lazy")
+local counted = lazy("claude-ide.counted")
+local ide_width = lazy("claude-ide.width")
+local key_list = lazy("claude-ide.ui.key_list")
+
 local M = {}
 
 ---@alias claude-ide.ui.Text { [1]: string, [2]: string, [3]?: string } highlight group, text, and keys that a click on it types
@@ -87,7 +92,7 @@ function M.name(rank, group, name)
     rank = rank,
     texts = { { group, shown } },
     reduced = function(space)
-      local cut = require("claude-ide.width").beginning(shown, space)
+      local cut = ide_width.beginning(shown, space)
       return width_of(cut) >= MIN_NAME and { { group, cut .. "…" } } or {}
     end,
   }
@@ -112,7 +117,7 @@ end
 ---@param opts? claude-ide.ui.HintOpts
 ---@return claude-ide.ui.Piece
 function M.hint(rank, keys, what, opts)
-  local lhs, group = require("claude-ide.ui.key_list").keys(keys)[1], opts and opts.group
+  local lhs, group = key_list.keys(keys)[1], opts and opts.group
   if not lhs then
     return { rank = rank, texts = {} }
   end
@@ -149,11 +154,7 @@ function M.hidden(rank, count)
   if not count or count == 0 then
     return nil
   end
-  return M.sentence(
-    rank,
-    "ClaudeDiffHidden",
-    "hidden text in " .. require("claude-ide.counted")(count, "place")
-  )
+  return M.sentence(rank, "ClaudeDiffHidden", "hidden text in " .. counted(count, "place"))
 end
 
 ---@param pieces claude-ide.ui.Piece[]

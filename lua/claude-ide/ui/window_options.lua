@@ -1,4 +1,7 @@
 -- Window options for the sides of a diff. Shared by proposals and reviews.
+local lazy = require("claude-ide.lazy")
+local ui_winbar = lazy("claude-ide.ui.winbar")
+
 local M = {}
 
 ---Options that a new window would inherit from the window it splits, possibly a terminal or a file tree.
@@ -94,7 +97,7 @@ function M.window(win, winbar)
   end
   show_ends(wo)
   if winbar then
-    require("claude-ide.ui.winbar").hold(win, winbar)
+    ui_winbar.hold(win, winbar)
   end
   local groups = {}
   if floats then

@@ -1,5 +1,8 @@
 -- Keeps the focus on windows that the user asked for. A zen mode ends when another window is entered, and then enters a window of
 -- its own, where the user's next keys would change a file.
+local lazy = require("claude-ide.lazy")
+local typing = lazy("claude-ide.ui.guard.typing")
+
 local M = {}
 
 ---Grace period: zen-mode.nvim ends 10 ms after another window was entered.
@@ -22,7 +25,6 @@ function M.keep(name, focus)
     return
   end
   kept[name] = focus
-  local keys = require("claude-ide.ui.guard.typing")
   local came_from, has_left = vim.api.nvim_get_current_win(), false
   local group = vim.api.nvim_create_augroup("claude-ide.ui.zen_mode " .. name, { clear = true })
   ---@param wanted claude-ide.ui.Focus
@@ -31,14 +33,14 @@ function M.keep(name, focus)
       wanted.enter()
     end
   end
-  keys.listen()
+  typing.listen()
   vim.api.nvim_create_autocmd("WinLeave", {
     group = group,
     callback = function()
       local wanted = kept[name]
       if not wanted.is_there() then
         return
-      elseif keys.caused_this() then
+      elseif typing.caused_this() then
         has_left = true
       elseif not vim.api.nvim_win_is_valid(came_from) then
         vim.schedule(function() -- the window that has gone was a zen mode's

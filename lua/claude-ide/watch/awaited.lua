@@ -1,4 +1,13 @@
 -- Files that a client is about to write, as the user has accepted: no conflict is reported, and Neovim does not prompt.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local buffer_bytes = lazy("claude-ide.buffer.bytes")
+local file = lazy("claude-ide.file")
+local files = lazy("claude-ide.watch.files")
+local log = lazy("claude-ide.log")
+local paths = lazy("claude-ide.path")
+local waits = lazy("claude-ide.ui.guard.waits")
+
 local M = {}
 
 local DEADLINE_MS = 10000
@@ -39,7 +48,7 @@ end
 ---@param bytes string
 local function arrive(entry, bytes)
   stop(entry)
-  if require("claude-ide.buffer.bytes").same_text(bytes, entry.contents) then
+  if buffer_bytes.same_text(bytes, entry.contents) then
     entry.written()
   end
   entry.arrived(bytes)
@@ -64,9 +73,9 @@ end
 ---@param bytes? string
 ---@param stat? uv.fs_stat.result
 local function judge(entry, is_steady, bytes, stat)
-  local key, waits = require("claude-ide.file").key, require("claude-ide.ui.guard.waits")
+  local key = file.key
   local now = key(stat)
-  local is_written = bytes ~= nil and require("claude-ide.buffer.bytes").same_text(bytes, entry.contents)
+  local is_written = bytes ~= nil and buffer_bytes.same_text(bytes, entry.contents)
   local is_another = bytes ~= nil and now ~= key(entry.before)
   if awaited[entry.path] ~= entry then
     return
@@ -77,7 +86,7 @@ local function judge(entry, is_steady, bytes, stat)
   elseif bytes and (is_written or is_another and is_steady and now == entry.seen) then
     arrive(entry, bytes)
   elseif vim.uv.now() >= entry.deadline then
-    require("claude-ide.log").warn("%s was accepted but not written", entry.path)
+    log.warn("%s was accepted but not written", entry.path)
     stop(entry)
   else
     entry.seen = now
@@ -88,14 +97,14 @@ end
 ---@param entry claude-ide.watch.Awaited
 ---@param is_steady boolean
 function look(entry, is_steady)
-  require("claude-ide.file").read_later(entry.path, MAX_BYTES, function(bytes, _, stat)
+  file.read_later(entry.path, MAX_BYTES, function(bytes, _, stat)
     judge(entry, is_steady, bytes, stat)
   end)
 end
 
 ---Suppresses Neovim's "file has changed" prompt until the file is written.
 local function hush(path)
-  local buf = require("claude-ide.buffer").find(path)
+  local buf = buffer.find(path)
   if buf then
     vim.api.nvim_create_autocmd("FileChangedShell", {
       group = vim.api.nvim_create_augroup("claude-ide.watch.awaited " .. path, { clear = true }),
@@ -117,7 +126,7 @@ function M.await(entry)
   entry.timer, entry.deadline = assert(vim.uv.new_timer()), vim.uv.now() + DEADLINE_MS
   awaited[path] = entry
   hush(path)
-  entry.unfollow = require("claude-ide.watch.files").follow(path, function()
+  entry.unfollow = files.follow(path, function()
     look(entry, false)
   end)
   look(entry, false)
@@ -153,7 +162,6 @@ function M.includes(path)
   if next(awaited) == nil then
     return false
   end
-  local paths = require("claude-ide.path")
   local real = paths.real(path)
   return vim.iter(pairs(awaited)):any(function(other)
     return other == path or paths.real(other) == real

@@ -1,5 +1,21 @@
 -- Conflicts: a file changes on disk while its buffer has unsaved changes. The user is notified once and decides later.
 -- Invariant: neither the buffer nor the file is written before the user has chosen.
+local lazy = require("claude-ide.lazy")
+local awaited = lazy("claude-ide.watch.awaited")
+local buffer = lazy("claude-ide.buffer")
+local buffer_disk = lazy("claude-ide.buffer.disk")
+local buffer_format = lazy("claude-ide.buffer.format")
+local choose = lazy("claude-ide.ui.choose")
+local file = lazy("claude-ide.file")
+local ide_merge = lazy("claude-ide.merge")
+local notice = lazy("claude-ide.ui.notice")
+local one_line = lazy("claude-ide.ui.one_line")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local patch = lazy("claude-ide.buffer.patch")
+local path = lazy("claude-ide.path")
+local stamp = lazy("claude-ide.buffer.stamp")
+local winbar = lazy("claude-ide.ui.winbar")
+
 local M = {}
 
 ---@param buf integer the user's buffer, for encoding and syntax
@@ -7,13 +23,12 @@ local M = {}
 ---@param bytes string
 ---@return integer
 local function scratch(buf, words, bytes)
-  local lines =
-    require("claude-ide.buffer.format").decode(bytes, require("claude-ide.buffer.disk").decoding(buf))
+  local lines = buffer_format.decode(bytes, buffer_disk.decoding(buf))
   lines = lines or vim.split(bytes:gsub("\n$", ""), "\n", { plain = true })
   for i, line in ipairs(lines) do
     lines[i] = line:gsub("\n", "\0")
   end
-  return require("claude-ide.ui.own_buffer").create({
+  return own_buffer.create({
     kind = "conflict",
     name = { vim.api.nvim_buf_get_name(buf), words },
     lines = lines,
@@ -49,7 +64,6 @@ end
 ---@param tab integer
 ---@param group integer
 local function ask_nothing(buf, tab, group)
-  local stamp = require("claude-ide.buffer.stamp")
   local seen = stamp.key_now(buf)
   vim.api.nvim_create_autocmd("BufWritePre", {
     group = group,
@@ -110,7 +124,7 @@ local function compare(buf, base, theirs)
     table.insert(sides, { "before both", base, "aboveleft vsplit" })
   end
   local disk ---@type integer
-  require("claude-ide.ui.winbar").hold(mine, "mine (edit here, then :w)")
+  winbar.hold(mine, "mine (edit here, then :w)")
   for _, side in ipairs(sides) do
     vim.api.nvim_set_current_win(mine)
     vim.cmd(side[3])
@@ -118,7 +132,7 @@ local function compare(buf, base, theirs)
     local shown = scratch(buf, side[1], side[2])
     vim.api.nvim_win_set_buf(win, shown)
     disk = side[1] == "on disk" and shown or disk
-    require("claude-ide.ui.winbar").hold(win, side[1])
+    winbar.hold(win, side[1])
     vim.cmd("diffthis")
   end
   vim.api.nvim_set_current_win(mine)
@@ -159,10 +173,10 @@ function M.modified_set(buf)
   end
   local entry = {}
   conflicts[buf] = entry
-  require("claude-ide.file").read_later(vim.api.nvim_buf_get_name(buf), MAX_BYTES, function(bytes)
+  file.read_later(vim.api.nvim_buf_get_name(buf), MAX_BYTES, function(bytes)
     if not vim.api.nvim_buf_is_loaded(buf) or entry.open then
       return
-    elseif require("claude-ide.buffer.stamp").is_conflict(buf) then
+    elseif stamp.is_conflict(buf) then
       return M.consider(buf) -- the user typed as a change was about to be taken over
     end
     entry.base = bytes
@@ -184,16 +198,15 @@ end
 ---@param buf integer
 function M.consider(buf)
   local name = vim.api.nvim_buf_get_name(buf)
-  if require("claude-ide.watch.awaited").includes(name) then
+  if awaited.includes(name) then
     return -- the user accepted this change over their unsaved text
   end
-  require("claude-ide.file").read_later(name, MAX_BYTES, function(bytes)
+  file.read_later(name, MAX_BYTES, function(bytes)
     if not vim.api.nvim_buf_is_loaded(buf) then
       return
     end
-    local buffer, stamp = require("claude-ide.buffer"), require("claude-ide.buffer.stamp")
     if not vim.bo[buf].modified then
-      require("claude-ide.buffer.disk").reload_all({ buf }, function() end)
+      buffer_disk.reload_all({ buf }, function() end)
       return
     elseif not stamp.is_conflict(buf) then
       return
@@ -207,7 +220,7 @@ function M.consider(buf)
       return
     end
     entry.open = true
-    require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").of_file(name, {
+    notice.warn(one_line.of_file(name, {
       "%s changed on disk, and you have unsaved changes. `:Claude resolve` keeps yours, takes the disk's or shows both.",
       "%s changed on disk, and you have unsaved changes: `:Claude resolve`",
       "`:Claude resolve`: %s changed on disk",
@@ -232,7 +245,7 @@ end
 ---@param buf integer
 ---@param theirs? string on disk; nil: it is read
 local function keep_mine(buf, theirs)
-  require("claude-ide.buffer.stamp").agree(buf)
+  stamp.agree(buf)
   vim.bo[buf].modified = true
   M.rebase(buf, theirs)
 end
@@ -243,7 +256,7 @@ end
 ---@return string? err
 local function take_theirs(buf)
   vim.bo[buf].modified = false
-  local _, why_not = require("claude-ide.buffer.disk").reload(buf)
+  local _, why_not = buffer_disk.reload(buf)
   if why_not then
     vim.bo[buf].modified = true
     return nil, ("%s could not be taken over: %s"):format(vim.api.nvim_buf_get_name(buf), why_not)
@@ -258,16 +271,15 @@ end
 ---@return string[]? merged nil: not possible
 ---@return string? err
 local function merge(buf, theirs)
-  local formats, decoding =
-    require("claude-ide.buffer.format"), require("claude-ide.buffer.disk").decoding(buf)
+  local decoding = buffer_disk.decoding(buf)
   local base = conflicts[buf].base
-  local before = base and formats.decode(base, decoding)
-  local disk = formats.decode(theirs, decoding)
+  local before = base and buffer_format.decode(base, decoding)
+  local disk = buffer_format.decode(theirs, decoding)
   if not before or not disk then
     return nil, "What the file held before is not known."
   end
   local mine = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
-  local merged, overlaps = require("claude-ide.merge").three_way(before, mine, disk)
+  local merged, overlaps = ide_merge.three_way(before, mine, disk)
   if overlaps > 0 then
     return nil, "Both have changed the same lines: `:Claude resolve compare` shows them."
   end
@@ -283,9 +295,9 @@ local function take_both(buf, theirs)
   if not merged then
     return nil, err
   end
-  local format = require("claude-ide.buffer.format").of(buf)
+  local format = buffer_format.of(buf)
   format.empty = false
-  require("claude-ide.buffer.patch").set_text(buf, merged, format)
+  patch.set_text(buf, merged, format)
   keep_mine(buf, theirs)
   return true
 end
@@ -306,7 +318,7 @@ function M.decide(buf, choice)
   elseif choice == "theirs" then
     return take_theirs(buf)
   end
-  local theirs, why_not = require("claude-ide.file").read_now(vim.api.nvim_buf_get_name(buf), MAX_BYTES)
+  local theirs, why_not = file.read_now(vim.api.nvim_buf_get_name(buf), MAX_BYTES)
   if not theirs then
     return nil, "The file cannot be shown: " .. why_not
   end
@@ -320,7 +332,7 @@ end
 ---@param buf integer
 ---@return claude-ide.watch.Choice[] best first
 local function choices(buf)
-  local theirs = require("claude-ide.file").read_now(vim.api.nvim_buf_get_name(buf), MAX_BYTES)
+  local theirs = file.read_now(vim.api.nvim_buf_get_name(buf), MAX_BYTES)
   local both = theirs and merge(buf, theirs) and { "merge" } or {}
   return vim.list_extend(both, { "mine", "theirs", "compare" })
 end
@@ -344,8 +356,8 @@ function M.resolve(choice)
   elseif choice then
     return M.decide(buf, choice)
   end
-  local name = require("claude-ide.path").short(vim.api.nvim_buf_get_name(buf))
-  require("claude-ide.ui.choose").select(choices(buf), {
+  local name = path.short(vim.api.nvim_buf_get_name(buf))
+  choose.select(choices(buf), {
     prompt = name .. " changed on disk",
     format_item = function(item)
       return LABELS[item]
@@ -354,7 +366,7 @@ function M.resolve(choice)
     if picked then
       local ok, err = M.decide(buf, picked)
       if not ok then
-        require("claude-ide.ui.notice").warn(err or "It could not be done.")
+        notice.warn(err or "It could not be done.")
       end
     end
   end)

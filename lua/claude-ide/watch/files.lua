@@ -1,6 +1,10 @@
 -- Reports changes of files on disk: by the system's events for their folders, and by polling where there are none.
 -- The folder is watched, not the file: editors and git replace a file with a new one, and a watch on the file would stay on the old one.
 -- Invariants: nothing here blocks; the number of watches is bounded, and files beyond the bound are polled in turns.
+local lazy = require("claude-ide.lazy")
+local ide_file = lazy("claude-ide.file")
+local log = lazy("claude-ide.log")
+
 local M = {}
 
 ---Delay after the last event: a writer may need several writes for one change, and truncate the file first.
@@ -90,7 +94,7 @@ local function tell(file)
   for _, follower in pairs(vim.tbl_extend("force", {}, file.followers)) do
     local ok, err = pcall(follower, file.path)
     if not ok then
-      require("claude-ide.log").error("a follower of %s failed: %s", file.path, err)
+      log.error("a follower of %s failed: %s", file.path, err)
     end
   end
 end
@@ -189,7 +193,7 @@ function M.look()
       left, open = left - 1, open + 1
       vim.uv.fs_stat(file.path, function(_, stat)
         open = open - 1
-        local now = require("claude-ide.file").key(stat) or "missing"
+        local now = ide_file.key(stat) or "missing"
         if file.key ~= now then
           touched(file) -- also at the first poll: it may have changed since it was read
         end

@@ -1,6 +1,18 @@
 -- Buffers follow the disk: an unmodified buffer shows Claude's change a moment later, wherever the CLI runs.
 -- Invariants: a modified buffer is never overwritten, and no prompt interrupts typing: the user is notified once and decides later
 -- (`watch/conflict.lua`).
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local config = lazy("claude-ide.config")
+local conflict = lazy("claude-ide.watch.conflict")
+local disk = lazy("claude-ide.buffer.disk")
+local files = lazy("claude-ide.watch.files")
+local notice = lazy("claude-ide.ui.notice")
+local one_line = lazy("claude-ide.ui.one_line")
+local path = lazy("claude-ide.path")
+local stamp = lazy("claude-ide.buffer.stamp")
+local waits = lazy("claude-ide.ui.guard.waits")
+
 local M = {}
 
 local GROUP = "claude-ide.watch"
@@ -36,14 +48,14 @@ local follow ---@type fun(buf: integer)
 local function reload(buf)
   if not vim.api.nvim_buf_is_loaded(buf) or not followed[buf] then
     return
-  elseif require("claude-ide.ui.guard.waits").is_command_pending() then
-    require("claude-ide.ui.guard.waits").when_text_may_change("watch " .. buf, function()
+  elseif waits.is_command_pending() then
+    waits.when_text_may_change("watch " .. buf, function()
       changed(buf)
     end)
   elseif vim.bo[buf].modified then
-    require("claude-ide.watch.conflict").consider(buf)
+    conflict.consider(buf)
   else
-    require("claude-ide.buffer.disk").reload_all({ buf }, function() end)
+    disk.reload_all({ buf }, function() end)
   end
 end
 
@@ -74,16 +86,15 @@ end
 ---Follows a buffer's file, under its name and where a link leads.
 ---@param buf integer
 function follow(buf)
-  if not vim.api.nvim_buf_is_loaded(buf) or not require("claude-ide.buffer").is_file(buf) then
+  if not vim.api.nvim_buf_is_loaded(buf) or not buffer.is_file(buf) then
     return unfollow(buf)
   end
   local name = vim.api.nvim_buf_get_name(buf)
-  local real = require("claude-ide.path").real(name)
+  local real = path.real(name)
   if followed[buf] and followed[buf].name == name and followed[buf].real == real then
     return
   end
   unfollow(buf)
-  local files = require("claude-ide.watch.files")
   local function on_change()
     changed(buf)
   end
@@ -104,7 +115,7 @@ function M.check_all()
       unmodified[#unmodified + 1] = buf
     end
   end
-  require("claude-ide.buffer.disk").reload_all(unmodified, function() end)
+  disk.reload_all(unmodified, function() end)
 end
 
 local function answer_for_neovim(group)
@@ -114,17 +125,17 @@ local function answer_for_neovim(group)
     desc = "Claude: changes on disk are dealt with without a prompt",
     callback = function(event)
       if not followed[event.buf] then
-        if not require("claude-ide.buffer.stamp").others_listen("FileChangedShell", event.buf) then
+        if not stamp.others_listen("FileChangedShell", event.buf) then
           vim.v.fcs_choice = "ask" -- Neovim's default
         end
       elseif vim.v.fcs_reason == "deleted" then
-        require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").of_file(event.match, {
+        notice.warn(one_line.of_file(event.match, {
           "%s is no longer on disk. `:w` writes it again.",
           "No longer on disk: %s",
         }))
       else
         if vim.v.fcs_reason == "conflict" then
-          require("claude-ide.buffer.stamp").note_conflict(event.buf)
+          stamp.note_conflict(event.buf)
         end
         changed(event.buf)
       end
@@ -134,7 +145,7 @@ end
 
 ---Starts to follow the files of all buffers.
 function M.attach()
-  if not require("claude-ide.config").get().watch.enabled then
+  if not config.get().watch.enabled then
     return
   end
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
@@ -142,7 +153,7 @@ function M.attach()
     group = group,
     desc = "Claude: know a file that is written while it is read",
     callback = function(event)
-      read_as[event.buf] = require("claude-ide.buffer.stamp").key_now(event.buf)
+      read_as[event.buf] = stamp.key_now(event.buf)
     end,
   })
   vim.api.nvim_create_autocmd({ "BufReadPost", "BufNewFile", "BufFilePost", "BufWritePost" }, {
@@ -153,11 +164,7 @@ function M.attach()
       local before = read_as[event.buf]
       read_as[event.buf] = nil
       -- Autocommands after reading may take a while, and the file was not followed yet.
-      if
-        before
-        and followed[event.buf]
-        and before ~= require("claude-ide.buffer.stamp").key_now(event.buf)
-      then
+      if before and followed[event.buf] and before ~= stamp.key_now(event.buf) then
         changed(event.buf)
       end
     end,
@@ -168,7 +175,7 @@ function M.attach()
     callback = function(event)
       read_as[event.buf] = nil
       unfollow(event.buf)
-      require("claude-ide.watch.conflict").forget(event.buf)
+      conflict.forget(event.buf)
     end,
   })
   vim.api.nvim_create_autocmd("BufModifiedSet", {
@@ -176,7 +183,7 @@ function M.attach()
     desc = "Claude: keep a file's text before the user's changes",
     callback = function(event)
       if followed[event.buf] then
-        require("claude-ide.watch.conflict").modified_set(event.buf)
+        conflict.modified_set(event.buf)
       end
     end,
   })

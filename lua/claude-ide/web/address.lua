@@ -1,4 +1,12 @@
 -- A float with the page's address, and a QR code of it.
+local lazy = require("claude-ide.lazy")
+local native = lazy("claude-ide.native")
+local notice = lazy("claude-ide.ui.notice")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local text_float = lazy("claude-ide.ui.text_float")
+local web = lazy("claude-ide.web")
+local window = lazy("claude-ide.window")
+
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.web.address")
@@ -8,7 +16,7 @@ local ZINDEX = 70
 ---@return string[] lines
 ---@return integer pictured number of lines of the code
 local function lines_of(url)
-  local picture = require("claude-ide.native").web_picture(url) or {} --[[@as string[] ]]
+  local picture = native.web_picture(url) or {} --[[@as string[] ]]
   local lines = {}
   for _, row in ipairs(picture) do
     lines[#lines + 1] = " " .. row .. " "
@@ -30,7 +38,7 @@ end
 
 local function copy(text, what)
   vim.fn.setreg(vim.fn.has("clipboard") == 1 and "+" or '"', text)
-  require("claude-ide.ui.notice").info(what .. " is copied.")
+  notice.info(what .. " is copied.")
 end
 
 ---@param buf integer
@@ -46,7 +54,7 @@ local function set_keys(buf, url, close)
     copy(url, "The address")
   end)
   map("t", "copy the token", function()
-    local info = require("claude-ide.web").info()
+    local info = web.info()
     if info then
       copy(info.token, "The token")
     end
@@ -61,7 +69,7 @@ function M.show(url)
   for _, line in ipairs(lines) do
     width = math.max(width, vim.api.nvim_strwidth(line))
   end
-  local buf = require("claude-ide.ui.own_buffer").create({
+  local buf = own_buffer.create({
     kind = "keys",
     name = { "Claude", "address" },
     lines = lines,
@@ -69,7 +77,7 @@ function M.show(url)
   })
   local height = math.min(#lines, vim.o.lines - 4)
   width = math.min(width, vim.o.columns - 2)
-  local win = require("claude-ide.ui.text_float").open_centred(buf, width, height, {
+  local win = text_float.open_centred(buf, width, height, {
     style = "minimal",
     title = " Sessions on a page ",
     zindex = ZINDEX,
@@ -85,7 +93,7 @@ function M.show(url)
   vim.api.nvim_set_hl(0, "ClaudeWebPicture", { fg = "#ffffff", bg = "#000000", ctermfg = 15, ctermbg = 0 })
   vim.api.nvim_win_set_cursor(win, { math.min(pictured + 2, #lines), 0 })
   local function close()
-    require("claude-ide.window").close(win)
+    window.close(win)
   end
   set_keys(buf, url, close)
   vim.api.nvim_create_autocmd("WinLeave", {

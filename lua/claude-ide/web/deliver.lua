@@ -1,5 +1,11 @@
 -- Takes what clients of the session server ask for: messages to sessions, decisions, interrupts.
 -- Invariant: the library hands over one message per session at a time, and gets one result for it.
+local lazy = require("claude-ide.lazy")
+local deliver = lazy("claude-ide.deliver")
+local requests = lazy("claude-ide.web.requests")
+local wake = lazy("claude-ide.wake")
+local web_tell = lazy("claude-ide.web.tell")
+
 local M = {}
 
 ---For notices, and to know them again.
@@ -12,7 +18,7 @@ local is_attached = false
 
 ---@param message table
 local function tell(message)
-  require("claude-ide.web.tell").tell(message)
+  web_tell.tell(message)
 end
 
 ---@type table<string, fun(ask: table)>
@@ -20,7 +26,7 @@ local ASKS = {}
 
 function ASKS.deliver(ask)
   local is_over = false
-  local take_back = require("claude-ide.deliver").send({
+  local take_back = deliver.send({
     session = ask.session,
     text = ask.text,
     command = ask.command,
@@ -46,19 +52,19 @@ function ASKS.take_back(ask)
 end
 
 function ASKS.decide(ask)
-  require("claude-ide.web.requests").decide(ask)
+  requests.decide(ask)
 end
 
 function ASKS.interrupt(ask)
-  local err = require("claude-ide.deliver").interrupt(ask.session)
+  local err = deliver.interrupt(ask.session)
   tell({ done = { key = ask.key, error = err } })
 end
 
 ---Starts to handle clients' messages.
 function M.attach()
   is_attached = true
-  require("claude-ide.deliver").attach()
-  require("claude-ide.wake").on({ "web_ask" }, function(event)
+  deliver.attach()
+  wake.on({ "web_ask" }, function(event)
     local take = is_attached and ASKS[event.ask.type] -- not what was sent before the server stopped
     if take then
       take(event.ask)
@@ -69,7 +75,7 @@ end
 ---Stops, and drops queued messages.
 function M.detach()
   is_attached, taken = false, {}
-  require("claude-ide.deliver").drop(SENDER)
+  deliver.drop(SENDER)
 end
 
 return M

@@ -1,5 +1,18 @@
 -- Serves sessions over HTTP: start, stop, address, authentication. The library has the server (crates/web); it reads the same data as
 -- sessions/ and is independent of the server for CLIs.
+local lazy = require("claude-ide.lazy")
+local address = lazy("claude-ide.address")
+local at_exit = lazy("claude-ide.at_exit")
+local deliver = lazy("claude-ide.web.deliver")
+local ide_config = lazy("claude-ide.config")
+local log = lazy("claude-ide.log")
+local native = lazy("claude-ide.native")
+local notice = lazy("claude-ide.ui.notice")
+local one_line = lazy("claude-ide.ui.one_line")
+local requests = lazy("claude-ide.web.requests")
+local transport = lazy("claude-ide.sessions.transport")
+local wake = lazy("claude-ide.wake")
+
 local M = {}
 
 ---@class claude-ide.web.Info
@@ -19,11 +32,11 @@ end
 ---Ends the reports to clients, and the server.
 local function close()
   running = nil
-  require("claude-ide.web.deliver").detach()
-  require("claude-ide.web.requests").detach()
-  local ok, err = require("claude-ide.native").web_stop()
+  deliver.detach()
+  requests.detach()
+  local ok, err = native.web_stop()
   if not ok then
-    require("claude-ide.log").warn("the session server did not stop cleanly: %s", err)
+    log.warn("the session server did not stop cleanly: %s", err)
   end
 end
 
@@ -33,10 +46,8 @@ local function on_end()
     return
   end
   close()
-  require("claude-ide.log").error("the session server ended unexpectedly")
-  require("claude-ide.ui.notice").error(
-    "The web page has stopped. `:Claude log` says why, `:Claude serve` restarts it."
-  )
+  log.error("the session server ended unexpectedly")
+  notice.error("The web page has stopped. `:Claude log` says why, `:Claude serve` restarts it.")
 end
 
 ---The running server, or nil.
@@ -52,13 +63,12 @@ function M.start()
   if running then
     return running
   end
-  local ok, err = require("claude-ide.sessions.transport").start()
+  local ok, err = transport.start()
   if not ok then
     return nil, err
   end
-  local wake = require("claude-ide.wake")
   wake.on({ "web_ended" }, on_end)
-  local config = require("claude-ide.config").get().web
+  local config = ide_config.get().web
   local options = vim.json.encode({
     host = config.host,
     port = config.port,
@@ -68,24 +78,20 @@ function M.start()
   })
   options = options:gsub('"names":{}', '"names":[]')
   local info
-  info, err = require("claude-ide.native").web_start(options, wake.handle())
+  info, err = native.web_start(options, wake.handle())
   if not info then
     return nil, err
   end
   running = info --[[@as claude-ide.web.Info]]
-  require("claude-ide.web.deliver").attach()
-  require("claude-ide.web.requests").attach()
-  require("claude-ide.at_exit")("the page", M.stop)
-  require("claude-ide.log").info("sessions are served on %s:%d", running.host, running.port)
+  deliver.attach()
+  requests.attach()
+  at_exit("the page", M.stop)
+  log.info("sessions are served on %s:%d", running.host, running.port)
   if config.port ~= 0 and running.port ~= config.port then
-    require("claude-ide.ui.notice").info(
-      ("Port %d is taken: sessions are served on %d."):format(config.port, running.port)
-    )
+    notice.info(("Port %d is taken: sessions are served on %d."):format(config.port, running.port))
   end
   if not is_loopback(running.host) then
-    require("claude-ide.ui.notice").warn(
-      ("The web page listens on %s: other machines can reach it."):format(running.host)
-    )
+    notice.warn(("The web page listens on %s: other machines can reach it."):format(running.host))
   end
   return running
 end
@@ -108,22 +114,22 @@ function M.url()
     return nil, err
   end
   local code
-  code, err = require("claude-ide.native").web_code()
+  code, err = native.web_code()
   if not code then
     return nil, err
   end
-  return ("http://%s/#code=%s"):format(require("claude-ide.address").of(info), code)
+  return ("http://%s/#code=%s"):format(address.of(info), code)
 end
 
 ---Starts the server at Neovim's start, as configured.
 function M.attach()
   local info, err = M.start()
   if not info then
-    require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").fitting({
+    notice.warn(one_line.fitting({
       ("Sessions are not served: %s."):format(err),
       "Sessions are not served: `:Claude log` says why",
     }))
-    require("claude-ide.log").error("sessions are not served: %s", err)
+    log.error("sessions are not served: %s", err)
   end
 end
 

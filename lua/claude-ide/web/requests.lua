@@ -1,5 +1,12 @@
 -- Reports requests that wait for the user to clients of the session server, and takes their answers. `claude-ide.requests` settles which
 -- answer is first; each kind describes and answers itself (`remote`).
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.bus")
+local log = lazy("claude-ide.log")
+local own = lazy("claude-ide.sessions.own")
+local requests = lazy("claude-ide.requests")
+local tell = lazy("claude-ide.web.tell")
+
 local M = {}
 
 ---@type table<integer, claude-ide.Request> reported to clients
@@ -9,21 +16,17 @@ local unsubscribe = {} ---@type fun()[]
 
 ---@param request claude-ide.Request
 local function open(request)
-  local session = require("claude-ide.sessions.own").of_request(request)
+  local session = own.of_request(request)
   if not session then
     return -- no session yet, or none at all: checked again when sessions change
   end
   known[request.id] = request
-  local remote = require("claude-ide.requests").remote(request)
+  local remote = requests.remote(request)
   local described ---@type claude-ide.requests.Described
   if remote then
     local ok, result = xpcall(remote.describe, debug.traceback, request)
     if not ok then
-      return require("claude-ide.log").error(
-        "a request of kind %s could not be described: %s",
-        request.kind,
-        result
-      )
+      return log.error("a request of kind %s could not be described: %s", request.kind, result)
     end
     described = result
   else
@@ -33,17 +36,17 @@ local function open(request)
   if #described.choices == 0 then
     message.choices = nil -- an empty table is an object in JSON
   end
-  require("claude-ide.web.tell").tell({ decision = message })
+  tell.tell({ decision = message })
 end
 
 ---@param request claude-ide.Request
 local function close(request)
   known[request.id] = nil
-  local remote = require("claude-ide.requests").remote(request)
+  local remote = requests.remote(request)
   if remote and remote.over then
     remote.over(request)
   end
-  require("claude-ide.web.tell").tell({ closed = { id = request.id, outcome = request.state } })
+  tell.tell({ closed = { id = request.id, outcome = request.state } })
 end
 
 local function look()
@@ -53,7 +56,7 @@ local function look()
       close(request)
     end
   end
-  for _, request in ipairs(require("claude-ide.requests").pending()) do
+  for _, request in ipairs(requests.pending()) do
     if not known[request.id] then
       open(request)
     end
@@ -80,14 +83,14 @@ local function answer(ask)
   if not request or request.state ~= "pending" then
     return "it was answered already"
   end
-  local remote = require("claude-ide.requests").remote(request)
+  local remote = requests.remote(request)
   if not remote then
     return "only Neovim can answer this"
   end
   local given = { choice = ask.choice, message = ask.message, answers = ask.answers }
   local ok, err = xpcall(remote.answer, debug.traceback, request, given)
   if not ok then
-    require("claude-ide.log").error("a page's answer failed: %s", err)
+    log.error("a page's answer failed: %s", err)
     return "this is a bug in claude-ide.nvim: `:Claude log` tells more"
   end
   return err
@@ -97,17 +100,16 @@ end
 ---@param ask { key: integer, decision: integer, choice: string, message?: string, answers?: table<string, string> }
 function M.decide(ask)
   local err = answer(ask)
-  require("claude-ide.web.tell").tell({ done = { key = ask.key, error = err } })
+  tell.tell({ done = { key = ask.key, error = err } })
 end
 
 ---Starts to report.
 function M.attach()
   if #unsubscribe == 0 then
-    local bus = require("claude-ide.bus")
     unsubscribe = {
       bus.on("requests_changed", plan),
       bus.on("session_changed", function()
-        if #require("claude-ide.requests").pending() > 0 then
+        if #requests.pending() > 0 then
           plan()
         end
       end),

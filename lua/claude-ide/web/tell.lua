@@ -1,4 +1,8 @@
 -- Sends this Neovim's messages to clients of the session server: `Told` in crates/web/src/editor.rs.
+local lazy = require("claude-ide.lazy")
+local log = lazy("claude-ide.log")
+local native = lazy("claude-ide.native")
+
 local M = {}
 
 ---@param message table one field, named after the kind of message
@@ -6,12 +10,12 @@ local M = {}
 function M.tell(message)
   local ok, json = pcall(vim.json.encode, message)
   if not ok then
-    require("claude-ide.log").error("a message for the page could not be sent: %s", json)
+    log.error("a message for the page could not be sent: %s", json)
     return false
   end
-  local done, err = require("claude-ide.native").web_tell(json)
+  local done, err = native.web_tell(json)
   if not done then
-    require("claude-ide.log").warn("a message for the page could not be sent: %s", err)
+    log.warn("a message for the page could not be sent: %s", err)
   end
   return done == true
 end

@@ -2,6 +2,28 @@
 -- Invariant: nothing is lost. It stops at an unsaved buffer, an edit that waits, a change that is not reviewed, and a CLI of another
 -- terminal; it asks about files that are not committed, and names what else a removal takes: ignored files, text that was typed and
 -- not sent, the folder of other terminals. Git removes and deletes without force, and all is checked again before that.
+local lazy = require("claude-ide.lazy")
+local buffer_marks = lazy("claude-ide.ui.buffer_marks")
+local chat_prompt = lazy("claude-ide.chat.prompt")
+local editor = lazy("claude-ide.terminal.editor")
+local git = lazy("claude-ide.worktree.git")
+local guard = lazy("claude-ide.ui.guard")
+local ide_chat = lazy("claude-ide.chat")
+local ide_proposal = lazy("claude-ide.proposal")
+local journal = lazy("claude-ide.journal")
+local notice = lazy("claude-ide.ui.notice")
+local paths = lazy("claude-ide.path")
+local phrases = lazy("claude-ide.sessions.phrases")
+local process = lazy("claude-ide.process")
+local retry = lazy("claude-ide.retry")
+local review = lazy("claude-ide.review")
+local sessions = lazy("claude-ide.sessions")
+local terminal_prompt = lazy("claude-ide.terminal.prompt")
+local terminals = lazy("claude-ide.terminal")
+local ui_choose = lazy("claude-ide.ui.choose")
+local width = lazy("claude-ide.width")
+local workspace = lazy("claude-ide.workspace")
+
 local M = {}
 
 ---Names in a sentence.
@@ -14,7 +36,7 @@ local PATIENCE_MS = 10000
 ---@param names string[]
 ---@return string
 local function listed(names)
-  local shown = vim.tbl_map(require("claude-ide.width").printable, vim.list_slice(names, 1, MAX_NAMES))
+  local shown = vim.tbl_map(width.printable, vim.list_slice(names, 1, MAX_NAMES))
   local text = table.concat(shown, ", ")
   return #names > MAX_NAMES and ("%s and %d more"):format(text, #names - MAX_NAMES) or text
 end
@@ -25,7 +47,6 @@ local counted = require("claude-ide.counted")
 ---@param folder string resolved
 ---@return boolean
 local function is_in(path, folder)
-  local paths = require("claude-ide.path")
   return paths.is_plain(path) and paths.within(paths.real(path), folder)
 end
 
@@ -35,7 +56,7 @@ end
 local function buffers_in(folder)
   return vim.tbl_filter(function(buf)
     local is_file = vim.bo[buf].buftype == "" or vim.bo[buf].buftype == "acwrite"
-    local is_ours = require("claude-ide.ui.buffer_marks").kind(buf) ~= nil -- a side of a diff bears the file's name
+    local is_ours = buffer_marks.kind(buf) ~= nil -- a side of a diff bears the file's name
     return is_file and not is_ours and is_in(vim.api.nvim_buf_get_name(buf), folder)
   end, vim.api.nvim_list_bufs())
 end
@@ -57,8 +78,8 @@ end
 ---@return claude-ide.sessions.Live[]
 local function sessions_in(folder)
   return vim.tbl_filter(function(session)
-    return is_in(session.cwd, folder) and require("claude-ide.process").runs(session.pid) == true
-  end, require("claude-ide.sessions").live())
+    return is_in(session.cwd, folder) and process.runs(session.pid) == true
+  end, sessions.live())
 end
 
 ---@param folder string
@@ -66,7 +87,7 @@ end
 local function terminals_in(folder)
   return vim.tbl_filter(function(terminal)
     return is_in(terminal.spec.cwd, folder)
-  end, require("claude-ide.terminal").list())
+  end, terminals.list())
 end
 
 ---@param folder string
@@ -84,15 +105,14 @@ end
 ---@return string[]
 local function unsent_in(folder)
   local names = {} ---@type string[]
-  local phrases = require("claude-ide.sessions.phrases")
-  local texts = require("claude-ide.chat.prompt").unsent(chats_in(folder), folder)
+  local texts = chat_prompt.unsent(chats_in(folder), folder)
   local lines = {} ---@type string[]
   for _, terminal in ipairs(terminals_in(folder)) do
     local buf = terminal:bufnr()
-    if buf and require("claude-ide.terminal.prompt").has_draft(buf) then
+    if buf and terminal_prompt.has_draft(buf) then
       lines[#lines + 1] = ("a line in the terminal %s"):format(terminal:name())
     end
-    for _, open in ipairs(require("claude-ide.terminal.editor").buffers_of(terminal)) do
+    for _, open in ipairs(editor.buffers_of(terminal)) do
       local text = table.concat(vim.api.nvim_buf_get_lines(open, 0, -1, false), "\n")
       texts[#texts + 1] = vim.trim(text) ~= "" and text or nil
     end
@@ -110,7 +130,7 @@ local function jobs_in(folder)
   local names = {} ---@type string[]
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local ok, pid = pcall(vim.fn.jobpid, vim.bo[buf].buftype == "terminal" and vim.bo[buf].channel or 0)
-    if ok and not require("claude-ide.terminal").of_buffer(buf) then
+    if ok and not terminals.of_buffer(buf) then
       local begun_in, command = vim.api.nvim_buf_get_name(buf):match("^term://(.-)//%d+:(.*)$")
       local now_in = vim.uv.fs_readlink(("/proc/%d/cwd"):format(pid))
       if is_in(now_in or vim.fs.normalize(begun_in or ""), folder) then
@@ -125,13 +145,13 @@ end
 ---@param task claude-ide.language.Task
 ---@param folder string resolved
 local function check(task, folder)
-  for _, other in ipairs((require("claude-ide.workspace").repository(folder) or { worktrees = {} }).worktrees) do
+  for _, other in ipairs((workspace.repository(folder) or { worktrees = {} }).worktrees) do
     if other.path ~= folder and is_in(other.path, folder) then
       task:fail(("The worktree %s is in this one: end it first."):format(vim.fs.basename(other.path)))
     end
   end
   check_buffers(task, folder)
-  for _, proposal in ipairs(require("claude-ide.proposal").list()) do
+  for _, proposal in ipairs(ide_proposal.list()) do
     if is_in(proposal.path, folder) then
       task:fail(("An edit of %s waits: accept or reject it first."):format(vim.fs.basename(proposal.path)))
     end
@@ -141,7 +161,7 @@ local function check(task, folder)
   end, chats_in(folder))
   for _, session in ipairs(sessions_in(folder)) do
     local is_own = vim.list_contains(own, session.pid)
-    local is_shown = require("claude-ide.terminal").of_process(session.pid) ~= nil
+    local is_shown = terminals.of_process(session.pid) ~= nil
     if session.job and not is_own then
       task:fail("A session of Claude is in the background there: `:Claude list` has it. End it first.")
     elseif not is_own and not is_shown then
@@ -149,14 +169,14 @@ local function check(task, folder)
     end
   end
   task:await(function(resume)
-    require("claude-ide.journal").when_known(resume)
+    journal.when_known(resume)
   end)
   local changed = 0
-  for _, change in ipairs(require("claude-ide.journal").changes()) do
+  for _, change in ipairs(journal.changes()) do
     changed = changed + (is_in(change.path, folder) and 1 or 0)
   end
   if changed > 0 then
-    require("claude-ide.review").open()
+    review.open()
     task:fail(("%s to review there. Then `:Claude worktree done` again."):format(counted(changed, "file")))
   end
 end
@@ -168,16 +188,11 @@ end
 ---@return string? choice
 local function choose(task, asked, choices, prompt)
   local choice = task:await(function(resume)
-    require("claude-ide.ui.guard").when_requested(
-      "worktree " .. task.call.id,
-      "A question about the worktree",
-      function()
-        local printable = require("claude-ide.width").printable
-        local options = { prompt = printable(prompt), format_item = printable }
-        require("claude-ide.ui.choose").select(choices, options, resume)
-      end,
-      asked
-    )
+    guard.when_requested("worktree " .. task.call.id, "A question about the worktree", function()
+      local printable = width.printable
+      local options = { prompt = printable(prompt), format_item = printable }
+      ui_choose.select(choices, options, resume)
+    end, asked)
   end)
   return choice
 end
@@ -202,7 +217,7 @@ end
 ---@param folder string
 ---@return fun(has_failed: boolean) restore
 local function keep_index(task, folder)
-  local index = require("claude-ide.worktree.git").must(task, folder, { "rev-parse", "--git-path", "index" })
+  local index = git.must(task, folder, { "rev-parse", "--git-path", "index" })
   index = vim.startswith(index, "/") and index or folder .. "/" .. index
   local kept = ("%s.%d.claude"):format(index, vim.uv.os_getpid())
   local has_index, is_kept = vim.uv.fs_stat(index) ~= nil, vim.uv.fs_copyfile(index, kept)
@@ -223,7 +238,7 @@ end
 ---@param names string[]
 ---@return boolean go_on
 local function commit(task, own, asked, names)
-  local git, all = require("claude-ide.worktree.git"), "Commit all of it…"
+  local all = "Commit all of it…"
   local prompt = ("Not committed in %s: %s"):format(vim.fs.basename(own.path), listed(names))
   if choose(task, asked, { "Leave it as it is", all }, prompt) ~= all then
     return false
@@ -258,7 +273,6 @@ end
 ---@param own claude-ide.workspace.Worktree
 ---@return claude-ide.workspace.Worktree?
 local function destination(task, repository, own)
-  local git = require("claude-ide.worktree.git")
   local log = git.run(task, own.path, { "reflog", "show", "--format=%gs", "refs/heads/" .. own.branch, "--" })
   local base = log and log:match("branch: Created from ([^\n]+)$")
   local function with(branch)
@@ -275,7 +289,6 @@ end
 ---@param status claude-ide.worktree.Status
 ---@return string? why it cannot be removed
 local function why_it_stays(task, own, status)
-  local git = require("claude-ide.worktree.git")
   local private = git.must(task, own.path, { "rev-parse", "--absolute-git-dir" })
   local is_known = status.has_submodules or vim.uv.fs_stat(own.path .. "/.gitmodules")
   if is_known or vim.uv.fs_stat(private .. "/modules") then
@@ -293,7 +306,6 @@ end
 ---@param status claude-ide.worktree.Status
 ---@return claude-ide.worktree.State
 local function state_of(task, repository, own, status)
-  local git = require("claude-ide.worktree.git")
   ---@type claude-ide.worktree.State
   local state = {
     ahead = 0,
@@ -316,7 +328,7 @@ end
 ---@param into claude-ide.workspace.Worktree
 ---@param branch string
 local function merge(task, into, branch)
-  local git, name = require("claude-ide.worktree.git"), vim.fs.basename(into.path)
+  local name = vim.fs.basename(into.path)
   check_buffers(task, into.path)
   local now = git.run(task, into.path, { "symbolic-ref", "--short", "HEAD" }) or "no branch"
   if now ~= into.branch then
@@ -369,10 +381,10 @@ local function end_clis(task, folder)
   end
   for _, chat in ipairs(chats_in(folder)) do
     pids[#pids + 1] = chat.pid
-    require("claude-ide.chat").close(chat)
+    ide_chat.close(chat)
   end
   local over = task:await(function(resume)
-    return require("claude-ide.retry").until_ended(pids, PATIENCE_MS, resume)
+    return retry.until_ended(pids, PATIENCE_MS, resume)
   end)
   if not over then
     task:fail("Claude does not end there: the worktree stays.")
@@ -427,7 +439,6 @@ end
 ---@param into? claude-ide.workspace.Worktree whose branch has the commits; nil: the branch stays
 ---@return string? err why the branch stays
 local function remove(task, repository, own, told, into)
-  local git = require("claude-ide.worktree.git")
   stop_at_new(task, "Text that is not sent", told.unsent, unsent_in(own.path))
   stop_at_new(task, "Terminals", told.jobs, jobs_in(own.path))
   end_clis(task, own.path)
@@ -473,9 +484,7 @@ local function question(own, state)
   end
   for _, session in ipairs(sessions_in(own.path)) do
     if session.state.activity ~= "idle" then
-      parts[#parts + 1] = ("Claude is %s"):format(
-        require("claude-ide.sessions.phrases").activity(session.state)
-      )
+      parts[#parts + 1] = ("Claude is %s"):format(phrases.activity(session.state))
     end
   end
   parts[#parts + 1] = state.stays
@@ -519,14 +528,13 @@ end
 ---@param own claude-ide.workspace.Worktree linked
 ---@param asked claude-ide.ui.guard.Request
 function M.run(task, repository, own, asked)
-  local git = require("claude-ide.worktree.git")
   check(task, own.path)
   local status = git.status(task, own.path)
   if status.uncommitted[1] then
     if not commit(task, own, asked, status.uncommitted) then
       return
     end
-    asked, status = require("claude-ide.ui.guard").request(), git.status(task, own.path)
+    asked, status = guard.request(), git.status(task, own.path)
   end
   local state = state_of(task, repository, own, status)
   local list = choices_of(own, state)
@@ -548,7 +556,7 @@ function M.run(task, repository, own, asked)
   local name, into = own.branch or vim.fs.basename(own.path), state.into and state.into.branch
   local words = (chosen.merges and "%s is in %s now." or "The worktree of %s is removed."):format(name, into)
   -- Git asks more of a branch with an upstream: that this has its commits, too.
-  require("claude-ide.ui.notice").info(kept and ("%s Its branch stays: %s"):format(words, kept) or words)
+  notice.info(kept and ("%s Its branch stays: %s"):format(words, kept) or words)
 end
 
 return M

@@ -1,9 +1,15 @@
 -- Runs git in a worktree, off the main loop. For tasks (language/task.lua).
+local lazy = require("claude-ide.lazy")
+local log = lazy("claude-ide.log")
+local native = lazy("claude-ide.native")
+local notice = lazy("claude-ide.ui.notice")
+local path = lazy("claude-ide.path")
+
 local M = {}
 
 local function environment()
   local variables = vim.fn.environ()
-  for _, name in ipairs(require("claude-ide.native").misleading_for_git() or {}) do
+  for _, name in ipairs(native.misleading_for_git() or {}) do
     variables[name] = nil
   end
   -- Nothing of git may wait for the user: no terminal shows it.
@@ -55,7 +61,7 @@ local function say_if_long(folder, command)
     0,
     vim.schedule_wrap(function()
       if not timer:is_closing() then
-        require("claude-ide.ui.notice").info(
+        notice.info(
           ("`git %s` in %s is still at work, or a hook of it."):format(command, vim.fs.basename(folder))
         )
       end
@@ -84,7 +90,7 @@ function M.run(task, folder, arguments)
   if not ok then
     return nil, ("git cannot run: %s"):format((tostring(result):gsub("^.-:%d+: ", "")))
   elseif result.code ~= 0 then
-    require("claude-ide.log").info("%s: %s", table.concat(argv, " "), result.stderr)
+    log.info("%s: %s", table.concat(argv, " "), result.stderr)
     local why = reason(result.stderr ~= "" and result.stderr or result.stdout)
     return nil, why or ("`git %s` failed with code %d."):format(arguments[1], result.code)
   end
@@ -112,7 +118,7 @@ local turns = {}
 ---@param fn fun(): T?
 ---@return T?
 function M.in_turn(task, repository, fn)
-  local key = require("claude-ide.path").real(repository.common)
+  local key = path.real(repository.common)
   local queue = turns[key] or {}
   turns[key] = queue
   task:await(function(resume)

@@ -1,12 +1,23 @@
 -- `:Claude worktree`: makes a worktree of git for a branch, with a tab page and a CLI in it. done.lua ends it.
 -- Invariant: git alone decides whether a branch or a folder can be made; nothing is forced.
+local lazy = require("claude-ide.lazy")
+local background = lazy("claude-ide.sessions.background")
+local done = lazy("claude-ide.worktree.done")
+local git = lazy("claude-ide.worktree.git")
+local guard = lazy("claude-ide.ui.guard")
+local language_task = lazy("claude-ide.language.task")
+local notice = lazy("claude-ide.ui.notice")
+local paths = lazy("claude-ide.path")
+local terminals = lazy("claude-ide.terminal")
+local workspace = lazy("claude-ide.workspace")
+
 local M = {}
 
 ---The folder that the user is in: the terminal's, else the current directory.
 ---@return string
 local function here()
-  local terminal = require("claude-ide.terminal").of_buffer(vim.api.nvim_get_current_buf())
-  return terminal and terminal.spec.cwd or require("claude-ide.path").cwd()
+  local terminal = terminals.of_buffer(vim.api.nvim_get_current_buf())
+  return terminal and terminal.spec.cwd or paths.cwd()
 end
 
 ---@param repository claude-ide.workspace.Repository
@@ -20,7 +31,7 @@ local function place(repository, top, branch)
     return ("%s.%s"):format(main.path, name)
   end
   local is_one = vim.iter(repository.worktrees):any(function(worktree)
-    return worktree.path == require("claude-ide.path").real(top)
+    return worktree.path == paths.real(top)
   end)
   return ("%s/%s"):format(is_one and vim.fs.dirname(top) or top, name)
 end
@@ -32,7 +43,6 @@ end
 ---@param branch string
 ---@return string path
 local function make(task, repository, top, branch)
-  local git = require("claude-ide.worktree.git")
   git.must(task, top, { "check-ref-format", "--branch", branch })
   local path = place(repository, top, branch)
   if vim.uv.fs_lstat(path) then
@@ -62,7 +72,7 @@ local function make(task, repository, top, branch)
     git.run(task, top, { "branch", "--quiet", "--delete", branch }) -- git keeps one that has commits of its own
   end
   if err and vim.uv.fs_lstat(path .. "/.git") then
-    require("claude-ide.ui.notice").warn(("The worktree is there, but git says: %s"):format(err))
+    notice.warn(("The worktree is there, but git says: %s"):format(err))
   elseif err and err:find("missing but already registered", 1, true) then
     task:fail(
       ("`git worktree prune` first: git still lists %s, which is gone."):format(
@@ -82,7 +92,7 @@ end
 ---@param path string
 ---@return integer? tab page with this directory
 local function tab_of(path)
-  local real = require("claude-ide.path").real
+  local real = paths.real
   for number, tab in ipairs(vim.api.nvim_list_tabpages()) do
     if real(vim.fn.getcwd(-1, number)) == real(path) then
       return tab
@@ -99,7 +109,6 @@ local function enter(path, top)
     return vim.api.nvim_set_current_tabpage(tab)
   end
   local name = vim.api.nvim_buf_get_name(0)
-  local paths = require("claude-ide.path")
   local is_file = vim.bo.buftype == "" and paths.is_plain(name) and paths.within(name, top)
   local counterpart = is_file and path .. "/" .. paths.relative(name, top) or nil
   vim.cmd.tabnew()
@@ -117,16 +126,14 @@ end
 ---@param branch string
 ---@param prompt string
 local function start_cli(path, branch, prompt)
-  local terminals = require("claude-ide.terminal")
   local running = terminals.last_used(vim.tbl_filter(function(terminal)
     return terminal.spec.cwd == path
   end, terminals.list()))
   if running and prompt == "" then
     return terminals.show(running)
   end
-  local background = require("claude-ide.sessions.background")
   local away = vim.iter(background.list()):find(function(live)
-    return require("claude-ide.path").real(live.cwd) == require("claude-ide.path").real(path)
+    return paths.real(live.cwd) == paths.real(path)
   end)
   if away and prompt == "" then
     return background.open(away)
@@ -137,7 +144,7 @@ end
 ---@param err? claude-ide.CallError
 local function say(err)
   if err then
-    require("claude-ide.ui.notice").error(err.message)
+    notice.error(err.message)
   end
 end
 
@@ -157,12 +164,10 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.open(branch, prompt)
-  local workspace = require("claude-ide.workspace")
   local repository, top = workspace.repository(here())
   if not repository or not top then
     return nil, "There is no git repository here."
   end
-  local guard = require("claude-ide.ui.guard")
   local asked = guard.request()
   local function show(path, err)
     if not path then
@@ -183,8 +188,8 @@ function M.open(branch, prompt)
   if existing then
     show(existing)
   else
-    require("claude-ide.language.task").run("worktree", function(task)
-      return require("claude-ide.worktree.git").in_turn(task, repository, function()
+    language_task.run("worktree", function(task)
+      return git.in_turn(task, repository, function()
         return path_of(workspace.repository(top), branch) or make(task, repository, top, branch)
       end)
     end, show)
@@ -196,8 +201,8 @@ end
 ---@return claude-ide.workspace.Worktree?
 ---@return claude-ide.workspace.Repository?
 local function worktree_of(folder)
-  local repository, top = require("claude-ide.workspace").repository(folder)
-  local real = top and require("claude-ide.path").real(top)
+  local repository, top = workspace.repository(folder)
+  local real = top and paths.real(top)
   return vim.iter(repository and repository.worktrees or {}):find(function(worktree)
     return worktree.path == real
   end),
@@ -211,16 +216,16 @@ function M.done()
   local own, repository = worktree_of(here())
   if not own or own.is_main then
     local name = vim.api.nvim_buf_get_name(0)
-    if vim.bo.buftype == "" and require("claude-ide.path").is_plain(name) then
+    if vim.bo.buftype == "" and paths.is_plain(name) then
       own, repository = worktree_of(vim.fs.dirname(name))
     end
   end
   if not repository or not own or own.is_main then
     return nil, "You are in no worktree that `:Claude worktree` or `git worktree add` has made."
   end
-  local asked = require("claude-ide.ui.guard").request()
-  require("claude-ide.language.task").run("worktree", function(task)
-    require("claude-ide.worktree.done").run(task, repository, own, asked)
+  local asked = guard.request()
+  language_task.run("worktree", function(task)
+    done.run(task, repository, own, asked)
   end, function(_, err)
     say(err)
   end)
@@ -230,7 +235,7 @@ end
 ---What `:Claude worktree` takes: `done`, and branches that have a worktree.
 ---@return string[]
 function M.names()
-  local repository = require("claude-ide.workspace").repository(here())
+  local repository = workspace.repository(here())
   local names = { "done" }
   for _, worktree in ipairs(repository and repository.worktrees or {}) do
     names[#names + 1] = worktree.branch

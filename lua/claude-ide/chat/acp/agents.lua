@@ -1,4 +1,8 @@
 -- Agents besides the CLI: those of the option `agents`, and built-in ones.
+local lazy = require("claude-ide.lazy")
+local config = lazy("claude-ide.config")
+local environment = lazy("claude-ide.terminal.environment")
+
 local M = {}
 
 ---An agent of the option `agents`.
@@ -38,14 +42,14 @@ local KNOWN = {
 
 ---@return string[]
 function M.names()
-  local names = vim.tbl_keys(vim.tbl_extend("force", KNOWN, require("claude-ide.config").get().agents))
+  local names = vim.tbl_keys(vim.tbl_extend("force", KNOWN, config.get().agents))
   table.sort(names)
   return names
 end
 
 ---@return string[] names for the user
 function M.spoken_names()
-  local own = require("claude-ide.config").get().agents
+  local own = config.get().agents
   return vim.tbl_map(function(name)
     return own[name] and own[name].name or KNOWN[name] and KNOWN[name].name or name
   end, M.names())
@@ -64,7 +68,7 @@ end
 ---@return claude-ide.chat.acp.Agent? agent
 ---@return string? err
 function M.get(name)
-  local known, own = KNOWN[name], require("claude-ide.config").get().agents[name]
+  local known, own = KNOWN[name], config.get().agents[name]
   if not known and not own then
     return nil, ("There is no agent `%s`: expected %s."):format(name, table.concat(M.names(), ", "))
   end
@@ -88,7 +92,7 @@ end
 ---@return string? cwd
 ---@return string? why it cannot run
 function M.check(agent, chosen)
-  local cwd = require("claude-ide.terminal.environment").folder(chosen)
+  local cwd = environment.folder(chosen)
   if vim.fn.executable(agent.cmd[1]) == 0 then
     local hint = agent.hint and (" Install it (`%s`), or set `agents.%s.cmd`."):format(agent.hint, agent.key)
       or ""

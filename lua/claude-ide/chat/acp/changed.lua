@@ -1,4 +1,8 @@
 -- Reports edits that the user changed before they were written: the protocol's answers cannot say so, so it is a prompt.
+local lazy = require("claude-ide.lazy")
+local counted = lazy("claude-ide.counted")
+local hunk = lazy("claude-ide.hunk")
+
 local M = {}
 
 ---Limit of all patches: the agent can read the rest.
@@ -17,9 +21,7 @@ local function words_for(one, budget)
     return ("%s is as you proposed it."):format(one.path)
   end
   local is_small = #(one.proposed or "") + #one.accepted <= 2 * 1024 * 1024
-  local patch = is_small
-      and require("claude-ide.hunk").xdiff(one.proposed or "", one.accepted, { ctxlen = 3 })
-    or nil --[[@as string?]]
+  local patch = is_small and hunk.xdiff(one.proposed or "", one.accepted, { ctxlen = 3 }) or nil --[[@as string?]]
   if not patch or #patch > budget then
     return ("What is in %s now differs from what you proposed: read it again."):format(one.path)
   end
@@ -71,7 +73,7 @@ end
 ---@param words? string the user's message
 ---@param on_top? boolean the file had changed since the proposal
 function M.tell(chat, became, words, on_top)
-  local what = #became == 1 and became[1].path or require("claude-ide.counted")(#became, "file")
+  local what = #became == 1 and became[1].path or counted(#became, "file")
   local how = "I changed your edit of %s before it was written, and the editor wrote it."
   if on_top then
     how =

@@ -1,6 +1,24 @@
 -- An agent's file access: it reads the user's buffers, and its writes are proposals.
 -- Invariants: withheld files are not read. Nothing is written without approval, either of the write or of an earlier permission request
 -- with the same contents.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local buffer_bytes = lazy("claude-ide.buffer.bytes")
+local buffer_disk = lazy("claude-ide.buffer.disk")
+local changed = lazy("claude-ide.chat.acp.changed")
+local current_text = lazy("claude-ide.proposal.current_text")
+local edit = lazy("claude-ide.chat.edit")
+local file = lazy("claude-ide.file")
+local format = lazy("claude-ide.buffer.format")
+local log = lazy("claude-ide.log")
+local paths = lazy("claude-ide.path")
+local position = lazy("claude-ide.position")
+local privacy = lazy("claude-ide.privacy")
+local safely = lazy("claude-ide.safely")
+local transaction = lazy("claude-ide.journal.transaction")
+local unapproved = lazy("claude-ide.unapproved")
+local write = lazy("claude-ide.journal.write")
+
 local M = {}
 
 local MOST_BYTES = 16 * 1024 * 1024
@@ -12,7 +30,7 @@ local MOST_BYTES = 16 * 1024 * 1024
 ---@return fun(trace: string) failed
 local function answer_failure(reply, doing)
   return function(trace)
-    require("claude-ide.log").error("%s failed: %s", doing, trace)
+    log.error("%s failed: %s", doing, trace)
     reply(nil, "failed", "the editor could not do it")
   end
 end
@@ -23,7 +41,7 @@ end
 ---@param fn function
 ---@return function
 function M.anyway(reply, doing, fn)
-  return require("claude-ide.safely").catch(fn, answer_failure(reply, doing))
+  return safely.catch(fn, answer_failure(reply, doing))
 end
 
 ---Accepted contents before they are written: an agent requests permission first, and then has the editor write. Written once, in the turn
@@ -38,9 +56,8 @@ end
 ---@param bytes string
 ---@param text? string if the bytes have another encoding
 function M.accept(chat, path, bytes, text)
-  local stamp = require("claude-ide.file").key_now(path)
-  chat.acp.accepted[require("claude-ide.path").normalize(path)] =
-    { bytes = bytes, text = text or bytes, stamp = stamp }
+  local stamp = file.key_now(path)
+  chat.acp.accepted[paths.normalize(path)] = { bytes = bytes, text = text or bytes, stamp = stamp }
 end
 
 ---The bytes of accepted contents: with the file's line endings and byte order mark.
@@ -49,11 +66,11 @@ end
 ---@param contents string
 ---@return string? bytes
 local function take_accepted(chat, path, contents)
-  local key = require("claude-ide.path").normalize(path)
+  local key = paths.normalize(path)
   local accepted = chat.acp.accepted[key]
   local is_it = accepted
-    and require("claude-ide.buffer.bytes").same_text(accepted.text, contents)
-    and accepted.stamp == require("claude-ide.file").key_now(path)
+    and buffer_bytes.same_text(accepted.text, contents)
+    and accepted.stamp == file.key_now(path)
   if is_it then
     chat.acp.accepted[key] = nil
     return accepted.bytes
@@ -71,7 +88,7 @@ local function is_usable(path, answer)
     answer(nil, "invalid", "the path has a NUL in it")
     return false
   end
-  local glob = require("claude-ide.privacy").denied_by(path)
+  local glob = privacy.denied_by(path)
   if glob then
     answer(nil, "failed", ("%s is private"):format(path))
   end
@@ -115,15 +132,15 @@ function M.read(_, ask, answer, _request, give_file)
   if not is_usable(path, answer) then
     return
   end
-  local buf = require("claude-ide.buffer").loaded_file(path)
-  if buf and require("claude-ide.privacy").verdict(buf) == "tell" then
-    require("claude-ide.buffer.disk").reload(buf)
-    local text = part_of(require("claude-ide.buffer").text(buf), ask.line, ask.limit)
+  local buf = buffer.loaded_file(path)
+  if buf and privacy.verdict(buf) == "tell" then
+    buffer_disk.reload(buf)
+    local text = part_of(buffer.text(buf), ask.line, ask.limit)
     if #text > MOST_BYTES then
       return answer(nil, "failed", ("%s is too large: ask for a part of it"):format(path))
     end
-    return answer({ content = require("claude-ide.position").valid(text) })
-  elseif require("claude-ide.privacy").withholds(path) then
+    return answer({ content = position.valid(text) })
+  elseif privacy.withholds(path) then
     return answer(nil, "failed", ("%s is private"):format(path))
   end
   give_file({
@@ -156,24 +173,23 @@ function M.put(chat, path, contents)
   if problem then
     return nil, problem
   end
-  local buf = require("claude-ide.buffer").loaded_file(path)
-  local approved = require("claude-ide.unapproved").approved
+  local buf = buffer.loaded_file(path)
+  local approved = unapproved.approved
   if buf and vim.bo[buf].modified then
     -- The buffer keeps its unsaved changes: the diff has computed its text.
-    local ok, err = require("claude-ide.journal.write").to_disk(path, contents)
+    local ok, err = write.to_disk(path, contents)
     if ok then
       approved(chat, path)
     end
     return ok, err
   end
-  local journal = require("claude-ide.journal.transaction")
-  local landing = journal.begin(nil, true)
-  local ok, err = journal.write(landing, path, contents)
+  local landing = transaction.begin(nil, true)
+  local ok, err = transaction.write(landing, path, contents)
   if ok then
-    journal.finish(landing)
+    transaction.finish(landing)
     approved(chat, path)
   else
-    journal.take_back(landing)
+    transaction.take_back(landing)
   end
   return ok, err
 end
@@ -184,10 +200,10 @@ end
 ---@param bytes? string the file's contents
 ---@return string bytes UTF-8 if the file has no other encoding, or one that cannot represent the text
 function M.in_its_encoding(path, text, bytes)
-  local buf = require("claude-ide.buffer").loaded_file(path)
-  local is_latin1 = not buf and bytes and require("claude-ide.buffer.bytes").is_latin1(bytes)
+  local buf = buffer.loaded_file(path)
+  local is_latin1 = not buf and bytes and buffer_bytes.is_latin1(bytes)
   local encoding = buf and vim.bo[buf].fileencoding or is_latin1 and "latin1" or ""
-  return require("claude-ide.buffer.format").encoded(text, encoding) or text
+  return format.encoded(text, encoding) or text
 end
 
 ---@param chat claude-ide.chat.Chat
@@ -245,12 +261,11 @@ function M.write(chat, ask, answer, request)
     write_and_answer(chat, path, M.in_its_encoding(path, written, request.on_disk), answer)
     if request.proposed and written ~= request.proposed then
       local became = { path = path, proposed = request.proposed, accepted = written }
-      require("claude-ide.chat.acp.changed").tell(chat, { became }, nil, decided.on_top)
+      changed.tell(chat, { became }, nil, decided.on_top)
     end
   end)
-  local edit = require("claude-ide.chat.edit")
   edit.read_and_show(request, function(done)
-    require("claude-ide.proposal.current_text").read(path, done)
+    current_text.read(path, done)
   end, function(disk)
     local bytes = disk.bytes
     if bytes and bytes == M.in_its_encoding(path, edit.as_written(bytes, contents), bytes) then

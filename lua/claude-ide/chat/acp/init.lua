@@ -1,5 +1,13 @@
 -- A chat with an agent that speaks the Agent Client Protocol: how it begins, and what only this protocol has. What all chats have is
 -- in `chat/`.
+local lazy = require("claude-ide.lazy")
+local agents = lazy("claude-ide.chat.acp.agents")
+local ide_once = lazy("claude-ide.once")
+local native = lazy("claude-ide.native")
+local program = lazy("claude-ide.chat.program")
+local server = lazy("claude-ide.server")
+local terminals = lazy("claude-ide.chat.acp.terminals")
+
 ---@class claude-ide.chat.acp : claude-ide.chat.Driver
 local M = { overwrites = true }
 
@@ -18,10 +26,7 @@ M.PATIENCE_MS = 30000
 M.CLOSE_MS = 1000
 
 function M.check(begin)
-  return require("claude-ide.chat.acp.agents").check(
-    begin.agent --[[@as claude-ide.chat.acp.Agent]],
-    begin.cwd
-  )
+  return agents.check(begin.agent --[[@as claude-ide.chat.acp.Agent]], begin.cwd)
 end
 
 function M.begin(chat, begin)
@@ -41,8 +46,8 @@ end
 ---@param run string the chat's name for the tools
 ---@return table[]
 local function servers(run)
-  require("claude-ide.chat.program").start_server()
-  local access = require("claude-ide.server").agent_access(run)
+  program.start_server()
+  local access = server.agent_access(run)
   if not access then
     return {}
   end
@@ -58,7 +63,7 @@ end
 
 function M.program(chat, opts)
   local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
-  local cwd, why = require("claude-ide.chat.acp.agents").check(acp.agent, opts.cwd)
+  local cwd, why = agents.check(acp.agent, opts.cwd)
   if not cwd then
     return nil, nil, why
   end
@@ -71,10 +76,10 @@ function M.program(chat, opts)
     list = chat.wanted and not opts.resume or false,
     mcp_servers = servers(chat.run),
     patience_ms = M.PATIENCE_MS,
-    version = require("claude-ide.native").VERSION,
+    version = native.VERSION,
   }
   acp.accepted = {}
-  local env = require("claude-ide.chat.program").environment(acp.agent.env)
+  local env = program.environment(acp.agent.env)
   return { argv = acp.agent.cmd, cwd = cwd, env = env }, { acp = options }
 end
 
@@ -89,7 +94,7 @@ function M.results(chat, results)
   for _, pair in ipairs(results) do
     for at, part in ipairs(pair[2].content or {}) do
       local id = type(part.text) == "string" and part.text:match("^%(in the terminal (.-)%)$")
-      local text = id and require("claude-ide.chat.acp.terminals").text(chat, id)
+      local text = id and terminals.text(chat, id)
       if text then
         chat.store:replace_result(pair[1], at, text)
       end
@@ -103,16 +108,16 @@ function M.turn_over(chat)
 end
 
 function M.ended(chat)
-  require("claude-ide.chat.acp.terminals").end_all(chat)
+  terminals.end_all(chat)
 end
 
 ---An agent may close its session before it is ended.
 function M.close(chat, close)
-  require("claude-ide.chat.acp.terminals").end_all(chat)
+  terminals.end_all(chat)
   if chat.state ~= "idle" or not chat.can.close then
     return close()
   end
-  local once = require("claude-ide.once")(close)
+  local once = ide_once(close)
   chat:ask("close_session", {}, once)
   vim.defer_fn(once, M.CLOSE_MS)
 end

@@ -1,5 +1,10 @@
 -- Files named with `@` in a prompt, as blocks of the protocol: a link, or the text if it is unsaved and the agent accepts texts.
 -- Invariant: withheld files are neither linked nor sent.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.buffer")
+local position = lazy("claude-ide.position")
+local privacy = lazy("claude-ide.privacy")
+
 local M = {}
 
 ---Limits of files per prompt, and of an embedded text.
@@ -8,13 +13,12 @@ local MOST_LINKS, MOST_BYTES = 32, 256 * 1024
 ---@param path string
 ---@return string? text nil: the file has no unsaved changes
 local function unsaved(path)
-  local buffer = require("claude-ide.buffer")
   local buf = buffer.find(path)
   if not buf or not vim.api.nvim_buf_is_loaded(buf) or not vim.bo[buf].modified then
     return nil
   end
   local text = buffer.text(buf)
-  return #text <= MOST_BYTES and require("claude-ide.position").valid(text) or nil
+  return #text <= MOST_BYTES and position.valid(text) or nil
 end
 
 ---@param path string
@@ -22,8 +26,7 @@ end
 ---@param takes_text boolean
 ---@return table? block
 local function block_of(path, name, takes_text)
-  local buf = require("claude-ide.buffer").find(path)
-  local privacy = require("claude-ide.privacy")
+  local buf = buffer.find(path)
   if privacy.withholds(path) or buf and privacy.verdict(buf) ~= "tell" then
     return nil
   end

@@ -1,6 +1,9 @@
 -- The end of a terminal's output as text. An agent polls it while a command runs, so output is processed only once.
 -- Invariant: the kept output is bounded, and adding costs only the added length.
 
+local lazy = require("claude-ide.lazy")
+local position = lazy("claude-ide.position")
+
 ---@class claude-ide.chat.acp.Output
 ---@field private limit integer bytes returned
 ---@field private clean string the end of the text so far
@@ -81,7 +84,7 @@ function Output:text()
     self.truncated = true
   end
   -- Replaced invalid UTF-8 is longer.
-  local text = require("claude-ide.position").valid(self.clean)
+  local text = position.valid(self.clean)
   if #text > self.limit then
     return self:last_of(text), true
   end

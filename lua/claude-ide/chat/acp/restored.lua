@@ -1,5 +1,12 @@
 -- A conversation with another agent in a restored Neovim session: an empty buffer with its name. The agent has the messages, so the buffer
 -- shows how to resume.
+local lazy = require("claude-ide.lazy")
+local agents = lazy("claude-ide.chat.acp.agents")
+local buffer_marks = lazy("claude-ide.ui.buffer_marks")
+local chat = lazy("claude-ide.chat")
+local notice = lazy("claude-ide.ui.notice")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+
 local M = {}
 
 ---@class claude-ide.chat.acp.Restored
@@ -10,7 +17,6 @@ local M = {}
 ---@param name string of a buffer
 ---@return claude-ide.chat.acp.Restored? nil: not such a name
 local function of_name(name)
-  local agents = require("claude-ide.chat.acp.agents")
   local folder, title = name:match("/([^/]+)/([^/]+)$")
   if not folder or not title then
     return nil
@@ -18,7 +24,7 @@ local function of_name(name)
   for _, key in ipairs(agents.names()) do
     local agent = agents.get(key)
     local session = agent and vim.startswith(folder, agent.name .. " ") and folder:sub(#agent.name + 2) or ""
-    if agent and session ~= "" and #session <= require("claude-ide.ui.buffer_marks").SHOWN_ID then
+    if agent and session ~= "" and #session <= buffer_marks.SHOWN_ID then
       return { agent = agent, session = session, title = title }
     end
   end
@@ -27,15 +33,14 @@ end
 ---@param buf integer
 ---@param it claude-ide.chat.acp.Restored
 local function go_on(buf, it)
-  local agents, chats = require("claude-ide.chat.acp.agents"), require("claude-ide.chat")
   local cwd, err = agents.check(it.agent)
   local ok ---@type boolean?
   if cwd then
-    require("claude-ide.ui.own_buffer").delete(buf) -- the chat takes its window
-    ok, err = chats.open(M.opened(it.agent, it.session))
+    own_buffer.delete(buf) -- the chat takes its window
+    ok, err = chat.open(M.opened(it.agent, it.session))
   end
   if not ok then
-    require("claude-ide.ui.notice").error(err or "The chat could not be started.")
+    notice.error(err or "The chat could not be started.")
   end
 end
 
@@ -58,7 +63,7 @@ function M.read_into(buf, name)
     return
   end
   local agent = it.agent
-  require("claude-ide.ui.own_buffer").renew(buf, {
+  own_buffer.renew(buf, {
     kind = "restored",
     is_private = true,
     lines = {

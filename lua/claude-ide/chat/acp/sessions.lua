@@ -1,4 +1,7 @@
 -- Lists an agent's sessions, and resumes the chosen one in the chat.
+local lazy = require("claude-ide.lazy")
+local ui_choose = lazy("claude-ide.ui.choose")
+
 local M = {}
 
 ---@param chat claude-ide.chat.Chat
@@ -24,7 +27,7 @@ local function go_on(chat, session)
     return begin(chat, session)
   end
   local same, copy = "Continue it", "Continue in a copy"
-  require("claude-ide.ui.choose").select({ same, copy }, { prompt = "Which?" }, function(choice)
+  ui_choose.select({ same, copy }, { prompt = "Which?" }, function(choice)
     begin(chat, choice and session, choice == copy)
   end)
 end
@@ -59,7 +62,7 @@ local function choose(chat, sessions)
     return go_on(chat, known)
   end
   local items = vim.list_extend({ { title = "A new session" } }, sessions)
-  require("claude-ide.ui.choose").select(items, {
+  ui_choose.select(items, {
     prompt = ("Sessions of %s"):format(chat.name),
     is_unasked = true,
     format_item = function(item)

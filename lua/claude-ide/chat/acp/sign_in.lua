@@ -1,4 +1,10 @@
 -- Sign-in to an agent: lists the methods, and runs the chosen one.
+local lazy = require("claude-ide.lazy")
+local choose = lazy("claude-ide.ui.choose")
+local guard = lazy("claude-ide.ui.guard")
+local notice = lazy("claude-ide.ui.notice")
+local terminals = lazy("claude-ide.chat.acp.terminals")
+
 local M = {}
 
 ---@class claude-ide.chat.SignInMethod
@@ -46,7 +52,7 @@ end
 local function sign_in(chat, method)
   local argv = program_of(chat, method)
   if argv then
-    return require("claude-ide.chat.acp.terminals").show_program(argv, {
+    return terminals.show_program(argv, {
       cwd = chat.cwd,
       env = vim.tbl_extend("force", chat.acp.agent.env or {}, method.env or {}),
       title = "sign in",
@@ -61,7 +67,7 @@ local function sign_in(chat, method)
   if method.takes_key then
     local ok, typed = pcall(vim.fn.inputsecret, ("API key, for %s alone: "):format(chat.name))
     if not ok or vim.trim(typed) == "" then
-      return require("claude-ide.ui.notice").info(("Not signed in to %s."):format(chat.name))
+      return notice.info(("Not signed in to %s."):format(chat.name))
     end
     key = vim.trim(typed)
   end
@@ -96,11 +102,11 @@ function M.ask(chat, reason, methods)
   if #methods == 0 then
     return
   end
-  require("claude-ide.ui.guard").when_idle("sign in " .. chat.number, "a question", function()
+  guard.when_idle("sign in " .. chat.number, "a question", function()
     if chat.closing then
       return -- closed while the user typed
     end
-    require("claude-ide.ui.choose").select(methods, {
+    choose.select(methods, {
       prompt = ("Sign in to %s"):format(chat.name),
       is_unasked = true,
       format_item = function(method)

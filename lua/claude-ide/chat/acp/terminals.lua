@@ -1,6 +1,15 @@
 -- Terminals for an agent's commands: Neovim terminal buffers, hidden until the user opens them.
 -- Invariants: a command's process group ends within seconds of the command, its terminal, or its chat (processes that leave the group,
 -- such as daemons, are not followed). The kept output is bounded.
+local lazy = require("claude-ide.lazy")
+local buffer_marks = lazy("claude-ide.ui.buffer_marks")
+local native = lazy("claude-ide.native")
+local notice = lazy("claude-ide.ui.notice")
+local output = lazy("claude-ide.chat.acp.output")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local terminal_job = lazy("claude-ide.terminal.job")
+local width = lazy("claude-ide.width")
+
 local M = {}
 
 ---@class claude-ide.chat.acp.Terminal
@@ -77,7 +86,7 @@ local function spawn(buf, argv, options, is_hidden)
   -- The user's TermOpen autocommands, such as `startinsert`, would affect the current window.
   local ignored = is_hidden and "TermOpen" or nil
   local ok, job = pcall(vim.api.nvim_buf_call, buf, function()
-    return require("claude-ide.terminal.job").start(argv, options, ignored)
+    return terminal_job.start(argv, options, ignored)
   end)
   if not ok or type(job) ~= "number" or job <= 0 then
     return nil, ok and "it could not be run" or tostring(job):gsub("^.-(E%d+: )", "%1"):match("[^\n]*")
@@ -93,13 +102,13 @@ end
 
 ---@return integer buf for a program
 local function blank()
-  return require("claude-ide.ui.own_buffer").create({ kind = "terminal", is_private = true })
+  return own_buffer.create({ kind = "terminal", is_private = true })
 end
 
 ---A name like "term://…" would make a saved session run the command again.
 local function name(buf, title)
-  local short = require("claude-ide.width").cut(vim.trim((title:gsub("[%c/]+", " "))), 40)
-  require("claude-ide.ui.buffer_marks").name(buf, short, "terminal")
+  local short = width.cut(vim.trim((title:gsub("[%c/]+", " "))), 40)
+  buffer_marks.name(buf, short, "terminal")
 end
 
 ---How long output may arrive after the exit.
@@ -123,7 +132,7 @@ end
 ---Kills the command's process group after its exit, including processes that ignore SIGHUP.
 local function end_group(terminal)
   if terminal.group then
-    require("claude-ide.native").group_end(terminal.group)
+    native.group_end(terminal.group)
     terminal.group = nil
   end
 end
@@ -144,9 +153,7 @@ function M.create(chat, ask, answer)
   local terminal = {
     id = ("term-%d"):format(acp.last_terminal),
     buf = buf,
-    output = require("claude-ide.chat.acp.output").new(
-      math.min(math.max(ask.output_limit or LIMIT, 1), MOST_LIMIT) --[[@as integer]]
-    ),
+    output = output.new(math.min(math.max(ask.output_limit or LIMIT, 1), MOST_LIMIT) --[[@as integer]]),
     waiting = {},
   } ---@type claude-ide.chat.acp.Terminal
   local job, err = spawn(buf, argv_of(ask), {
@@ -177,7 +184,7 @@ function M.create(chat, ask, answer)
   end
   terminal.job = job
   -- `jobpid()` fails if the command has ended already.
-  terminal.group = require("claude-ide.native").group_keep(vim.b[buf].terminal_job_pid)
+  terminal.group = native.group_keep(vim.b[buf].terminal_job_pid)
   name(buf, ask.command)
   acp.terminals[terminal.id] = terminal
   answer({ terminalId = terminal.id })
@@ -300,7 +307,7 @@ function M.show_program(argv, opts)
     end,
   })
   if not job then
-    require("claude-ide.ui.notice").error(err or "It could not be run.")
+    notice.error(err or "It could not be run.")
     return
   end
   name(buf, opts.title)

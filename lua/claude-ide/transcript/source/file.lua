@@ -1,6 +1,11 @@
 -- A source for session and subagent files of the CLI. The library reads and follows them.
 
 local Transcript = require("claude-ide.sessions.open_transcript")
+local lazy = require("claude-ide.lazy")
+local catalogue = lazy("claude-ide.sessions.catalogue")
+local path = lazy("claude-ide.path")
+local phrases = lazy("claude-ide.sessions.phrases")
+local safely = lazy("claude-ide.safely")
 
 ---@class claude-ide.transcript.FileSource : claude-ide.transcript.Source, claude-ide.sessions.Transcript
 local File = setmetatable({}, { __index = Transcript })
@@ -13,7 +18,7 @@ local MAX_TEXT, MAX_LINES = 16 * 1024, 1000
 ---@param cwd? string of the session
 ---@return claude-ide.transcript.Source
 function File.new(file, cwd)
-  file = require("claude-ide.path").normalize(file)
+  file = path.normalize(file)
   local id = vim.fs.basename(file):gsub("%.jsonl$", "")
   local is_agent = vim.startswith(id, "agent-")
   local fields = {
@@ -31,7 +36,7 @@ end
 
 ---@param listener claude-ide.transcript.Listener
 function File:open(listener)
-  local wrap = require("claude-ide.safely").wrap
+  local wrap = safely.wrap
   self:start(
     self.key,
     wrap("open a transcript", function(transcript, err)
@@ -61,9 +66,9 @@ function File:describe(done)
   if self.is_agent then
     return
   end
-  require("claude-ide.sessions.catalogue").find(self.id, function(item)
+  catalogue.find(self.id, function(item)
     done(item and {
-      title = require("claude-ide.sessions.phrases").title(item.summary),
+      title = phrases.title(item.summary),
       cwd = item.summary.cwd,
     })
   end)

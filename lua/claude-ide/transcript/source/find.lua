@@ -1,5 +1,13 @@
 -- Finds the transcript to open: by file, by id or prefix, or the current session.
 
+local lazy = require("claude-ide.lazy")
+local catalogue = lazy("claude-ide.sessions.catalogue")
+local notice = lazy("claude-ide.ui.notice")
+local own = lazy("claude-ide.sessions.own")
+local retry = lazy("claude-ide.retry")
+local sessions = lazy("claude-ide.sessions")
+local source_file = lazy("claude-ide.transcript.source.file")
+
 local M = {}
 
 ---@class claude-ide.transcript.Wanted
@@ -15,7 +23,7 @@ local M = {}
 local PATIENCE_MS = 3000
 
 local function refuse(err)
-  require("claude-ide.ui.notice").error(err)
+  notice.error(err)
 end
 
 ---@param id string
@@ -23,12 +31,11 @@ end
 ---@param found claude-ide.transcript.Found
 local function by_id(id, cwd, found)
   local function look(answer)
-    require("claude-ide.sessions").find(id, function(file)
+    sessions.find(id, function(file)
       if file then
         answer({ file = file, cwd = cwd })
         return
       end
-      local catalogue = require("claude-ide.sessions.catalogue")
       catalogue.find(id, function(item, err)
         if item or catalogue.running(id) then
           answer(item and { file = item.summary.file, cwd = item.summary.cwd })
@@ -38,7 +45,7 @@ local function by_id(id, cwd, found)
       end)
     end)
   end
-  require("claude-ide.retry").until_found(look, PATIENCE_MS, function(session)
+  retry.until_found(look, PATIENCE_MS, function(session)
     if session then
       found(session.file, session.cwd)
     else
@@ -64,8 +71,8 @@ end
 ---The session of our terminal or of a connected CLI, else the newest of the project.
 ---@param found claude-ide.transcript.Found
 local function current(found)
-  require("claude-ide.sessions.catalogue").load({}, function(items, err)
-    local all = require("claude-ide.sessions.own").list()
+  catalogue.load({}, function(items, err)
+    local all = own.list()
     local terminals = package.loaded["claude-ide.terminal"]
     local terminal = type(terminals) == "table" and terminals.current()
     local ours = vim.iter(all):find(function(one)
@@ -86,9 +93,9 @@ end
 ---@param found fun(source: claude-ide.transcript.Source) not called on failure, which is a notice
 function M.find(wanted, found)
   local function deliver(file, cwd)
-    found(require("claude-ide.transcript.source.file").new(file, cwd))
+    found(source_file.new(file, cwd))
   end
-  require("claude-ide.sessions").attach()
+  sessions.attach()
   if wanted.source then
     found(wanted.source)
   elseif wanted.file then

@@ -2,9 +2,11 @@
 -- replace it: several edits reuse one screen. Then accept and reject keys do nothing for a moment in the window the user returns to: a
 -- second `ZQ` would close their file, or quit Neovim.
 -- Invariants: at most one proposal stays. Afterwards the user's mappings in that buffer are as before.
-local M = {}
-
 local times = require("claude-ide.ui.guard.times")
+local lazy = require("claude-ide.lazy")
+local typing = lazy("claude-ide.ui.guard.typing")
+
+local M = {}
 
 ---@type { id: any, timer: uv.uv_timer_t, clear: fun() }?
 local staying
@@ -41,7 +43,7 @@ function M.stay(id, is_deciding, clear)
   staying = { id = id, timer = assert(vim.uv.new_timer()), clear = clear }
   staying.timer:start(times.closed, 0, vim.schedule_wrap(M.finish))
   -- The next key is for the screen underneath, unless it accepts or rejects: then it is one too many.
-  require("claude-ide.ui.guard.typing").before_next(function(typed)
+  typing.before_next(function(typed)
     if M.staying() ~= id then
       return false
     elseif typed and is_deciding(typed) then
@@ -100,7 +102,7 @@ local function unmute()
       end)
     end
   end
-  if require("claude-ide.ui.guard.typing").is_function_chosen() then
+  if typing.is_function_chosen() then
     vim.schedule(put_all_back)
   else
     put_all_back()
@@ -129,7 +131,7 @@ end
 local function press()
   if muted and vim.api.nvim_get_current_win() ~= muted.win then
     unmute()
-    require("claude-ide.ui.guard.typing").pass_on()
+    typing.pass_on()
   else
     wait()
   end

@@ -10,9 +10,16 @@
 -- 4. After a proposal has closed, accept and reject keys do nothing for a moment in the window that the user returns to (`closing`).
 --
 -- A window that the user's last key asked for opens at once. `times` has the durations, `keys` records typing.
-local M = {}
-
 local times = require("claude-ide.ui.guard.times")
+local lazy = require("claude-ide.lazy")
+local buffer_marks = lazy("claude-ide.ui.buffer_marks")
+local choose = lazy("claude-ide.ui.choose")
+local log = lazy("claude-ide.log")
+local typing = lazy("claude-ide.ui.guard.typing")
+local ui_hint = lazy("claude-ide.ui.hint")
+local waits = lazy("claude-ide.ui.guard.waits")
+
+local M = {}
 
 ---@class claude-ide.ui.guard.Opening
 ---@field show fun(typed: boolean) typed: the user pressed a key a moment ago, and may continue
@@ -31,7 +38,7 @@ local order = {} ---@type any[]
 local function begun(mode)
   if mode.blocking then
     return { reason = "Neovim waits for a key", again_in = times.again }
-  elseif require("claude-ide.ui.choose").is_open() then
+  elseif choose.is_open() then
     return { reason = "a list is open", again_in = times.again, till = "when you have chosen" }
   elseif vim.fn.getcmdwintype() ~= "" then
     return { reason = "the command-line window is open", till = "when this window is closed" }
@@ -54,17 +61,16 @@ end
 ---@return number? nil: not in insert mode in a prompt
 local function until_pause(mode)
   local buf = vim.api.nvim_get_current_buf()
-  if not mode:find("^i") or require("claude-ide.ui.buffer_marks").kind(buf) ~= "prompt" then
+  if not mode:find("^i") or buffer_marks.kind(buf) ~= "prompt" then
     return nil
   end
   local is_empty = vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) <= 1
-  return (is_empty and times.quiet or times.prompt_quiet) - require("claude-ide.ui.guard.typing").quiet_for()
+  return (is_empty and times.quiet or times.prompt_quiet) - typing.quiet_for()
 end
 
 ---@return claude-ide.ui.guard.Busy? nil: the screen may change now, after `leave_prompt` in insert mode
 function M.busy()
   local mode = vim.api.nvim_get_mode()
-  local keys = require("claude-ide.ui.guard.typing")
   local left_there = until_pause(mode.mode)
   local busy = (not left_there or mode.blocking or vim.fn.reg_recording() ~= "") and begun(mode) or nil
   if busy then
@@ -76,24 +82,24 @@ function M.busy()
       till = "when you pause or leave insert mode",
     }
   elseif mode.mode == "t" then
-    if keys.has_draft(vim.api.nvim_get_current_buf()) then
+    if typing.has_draft(vim.api.nvim_get_current_buf()) then
       return {
         reason = "a line is typed in a terminal",
         again_in = times.terminal_quiet,
         till = "when you have sent this line",
       }
     end
-    local left = times.terminal_quiet - keys.quiet_for()
+    local left = times.terminal_quiet - typing.quiet_for()
     return left > 0 and { reason = "a key was just pressed", again_in = left } or nil
   end
-  if require("claude-ide.ui.guard.waits").windows_are_locked() then
+  if waits.windows_are_locked() then
     return { reason = "Neovim locks windows", again_in = times.again }
   end
   -- Neovim is not at its top level, or a key's code still runs: a plugin may wait for a key, a script may sleep.
-  if vim.fn.state("S") ~= "" or keys.is_within_key() then
+  if vim.fn.state("S") ~= "" or typing.is_within_key() then
     return { reason = "something runs", again_in = times.again }
   end
-  local left = times.quiet - keys.quiet_for()
+  local left = times.quiet - typing.quiet_for()
   return left > 0 and { reason = "a key was just pressed", again_in = left } or nil
 end
 
@@ -106,8 +112,7 @@ end
 
 ---Whether the user may still be typing. Not in a terminal: a window that opens after a sent line answers it.
 local function is_at_keys()
-  return vim.api.nvim_get_mode().mode ~= "t"
-    and require("claude-ide.ui.guard.typing").quiet_for() < times.typing
+  return vim.api.nvim_get_mode().mode ~= "t" and typing.quiet_for() < times.typing
 end
 
 ---Whether this state delays the entry.
@@ -129,7 +134,7 @@ local function busy_for(opening)
   elseif vim.api.nvim_get_mode().mode == "t" and not (opening.asks_here and opening.asks_here()) then
     return { reason = "the user is in a terminal", till = "when you leave the terminal" }
   end
-  local left = times.entered - require("claude-ide.ui.guard.typing").entered_for()
+  local left = times.entered - typing.entered_for()
   return left > 0 and { reason = "a window was just entered", again_in = left } or nil
 end
 
@@ -145,14 +150,14 @@ local function hint()
     end
   end
   if not till or (#names == 0 and not other) then
-    require("claude-ide.ui.hint").hide()
+    ui_hint.hide()
     return
   elseif #names == 0 then
-    require("claude-ide.ui.hint").show(("%s · opens %s"):format(other, till))
+    ui_hint.show(("%s · opens %s"):format(other, till))
     return
   end
   local what = #names == 1 and "a change to " .. names[1] or #names .. " changes"
-  require("claude-ide.ui.hint").show(("Claude proposes %s · opens %s"):format(what, till))
+  ui_hint.show(("Claude proposes %s · opens %s"):format(what, till))
 end
 
 ---Leaves insert mode in a prompt for a question; it resumes when the user returns.
@@ -204,7 +209,7 @@ local function remove(id)
   order = vim.tbl_filter(function(other)
     return other ~= id
   end, order)
-  require("claude-ide.ui.guard.waits").forget(id)
+  waits.forget(id)
   hint()
 end
 
@@ -215,12 +220,12 @@ local function open_in_time(id, opening)
   if #order == 0 and not holds_up(opening, busy) and not must_leave(opening) then
     return opening.show(is_at_keys())
   end
-  require("claude-ide.log").debug("%s waits: %s", id, busy and busy.reason or "others do")
+  log.debug("%s waits: %s", id, busy and busy.reason or "others do")
   M.forget(id)
-  require("claude-ide.ui.guard.typing").listen()
+  typing.listen()
   openings[id], order[#order + 1] = opening, id
   hint()
-  require("claude-ide.ui.guard.waits").add(id, function()
+  waits.add(id, function()
     return why_not_now(opening)
   end, function()
     remove(id)
@@ -244,13 +249,12 @@ end
 ---Call it when the user requests a window that opens later.
 ---@return claude-ide.ui.guard.Request
 function M.request()
-  local keys = require("claude-ide.ui.guard.typing")
-  keys.listen()
-  return { keys = keys.count() }
+  typing.listen()
+  return { keys = typing.count() }
 end
 
 local function still_waits(request)
-  return require("claude-ide.ui.guard.typing").count() == request.keys
+  return typing.count() == request.keys
 end
 
 ---Calls `show` for a requested question or window that takes the focus: at once, or like `when_idle` if the user has pressed keys

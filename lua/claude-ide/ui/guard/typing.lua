@@ -1,5 +1,8 @@
 -- Records typing: when a key was last pressed, and whether the running code was triggered by one. Starts with the first client,
 -- chat or proposal.
+local lazy = require("claude-ide.lazy")
+local log = lazy("claude-ide.log")
+
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.ui.guard.typing")
@@ -73,7 +76,7 @@ local function act_before(key, typed)
   for _, callback in ipairs(callbacks) do
     local ok, again = xpcall(callback, debug.traceback, typed)
     if not ok then
-      require("claude-ide.log").error("before a key: %s", again)
+      log.error("before a key: %s", again)
     elseif again then
       before_next[#before_next + 1] = callback
     end

@@ -1,7 +1,9 @@
 -- Delays functions until the editor's state allows them: no text changes under a pending command, no change while Neovim locks it.
-local M = {}
-
 local times = require("claude-ide.ui.guard.times")
+local lazy = require("claude-ide.lazy")
+local safely = lazy("claude-ide.safely")
+
+local M = {}
 
 local GROUP = "claude-ide.ui.guard.waits"
 
@@ -55,7 +57,7 @@ function look()
     look_in(again_in)
   end
   for _, one in ipairs(ready) do
-    require("claude-ide.safely").wrap("do what waited", one.run)()
+    safely.wrap("do what waited", one.run)()
   end
   stop()
 end

@@ -1,9 +1,13 @@
 -- Typeahead guard for windows that open unprompted.
 -- Invariants: a key for one proposal, open or closed, decides no other. Typing that continues when a window opens decides nothing in it.
 -- Keys queued during a stall of the event loop decide nothing in a window that opened just before.
+local times = require("claude-ide.ui.guard.times")
+local lazy = require("claude-ide.lazy")
+local guard_typing = lazy("claude-ide.ui.guard.typing")
+local notice = lazy("claude-ide.ui.notice")
+
 local M = {}
 
-local times = require("claude-ide.ui.guard.times")
 local namespace = vim.api.nvim_create_namespace("claude-ide.ui.guard.window")
 
 ---@class claude-ide.ui.guard.Window
@@ -179,13 +183,13 @@ end
 ---A proposal was decided: the next keys may still be for it.
 function M.decided()
   watch_stalls()
-  decided_at, keys_at_decision = M.now(), require("claude-ide.ui.guard.typing").count()
+  decided_at, keys_at_decision = M.now(), guard_typing.count()
 end
 
 ---Whether the user has typed since the last decision, which itself may have been keys.
 ---@return boolean
 function M.has_typed_since_decision()
-  return require("claude-ide.ui.guard.typing").count() ~= keys_at_decision
+  return guard_typing.count() ~= keys_at_decision
 end
 
 ---Whether the user can have seen a proposal; one that was not seen can only be decided by its id.
@@ -236,7 +240,7 @@ function M.say_too_soon(buf)
   local window = windows[buf]
   if window and window.unread == "typing" and not window.is_told then
     window.is_told = true
-    require("claude-ide.ui.notice").info("That key did nothing: this had only just come.")
+    notice.info("That key did nothing: this had only just come.")
   end
 end
 
