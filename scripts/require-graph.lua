@@ -1,5 +1,6 @@
 -- Checks the dependencies of lua/claude-ide, at the top of files and inside functions: `nvim -l scripts/require-graph.lua`.
--- Fails on a cycle, on an edge that scripts/layers.lua does not allow, and on a module that is in no layer or does not exist.
+-- Fails on a cycle, on an edge that scripts/layers.lua does not allow, and on a module that is in no layer or does not exist. Also where
+-- a function requires what can stand at the head as `lazy`, and where what stands there is used as if it were the module.
 -- `--print` lists each module with its dependencies.
 
 local ROOT = "lua/claude-ide"
@@ -20,20 +21,113 @@ local function module_of(path)
 end
 
 ---@param path string
----@return table<string, true> modules named in a `require` or looked up in `package.loaded`; one that ends in a dot is a
+---@return table<string, true> modules named in `require` or `lazy`, or looked up in `package.loaded`; one that ends in a dot is a
 ---prefix of the possible names
 local function required_in(path)
   local names = {}
   for line in io.lines(path) do
     if not line:find("^%s*%-%-") then
       for word, name in line:gmatch("([%w_.]+)[%s([,]*[\"'](" .. NAME .. ")[\"']") do
-        if word:find("^require$") or word:find("%.require$") or word == "package.loaded" then
+        if
+          word:find("^require$")
+          or word:find("%.require$")
+          or word == "lazy"
+          or word == "package.loaded"
+        then
           names[name] = true
         end
       end
     end
   end
   return names
+end
+
+---@param node TSNode?
+local function is_in_function(node)
+  while node and not node:type():find("^function_de") do -- a declaration or a definition
+    node = node:parent()
+  end
+  return node ~= nil
+end
+
+---Whether a node is indexed or called, which is all that `lazy` knows.
+---@param node TSNode
+local function is_accessed(node)
+  local around = node:parent() --[[@as TSNode]]
+  return around:type():find("^%a+_index_expression$") ~= nil and around:field("table")[1] == node
+    or around:type() == "function_call" and around:field("name")[1] == node
+end
+
+---Whether an identifier names a field, or is declared.
+---@param node TSNode
+local function is_no_use(node)
+  local around = node:parent() --[[@as TSNode]]
+  return around:type() == "variable_list"
+    or around:field("field")[1] == node and around:type() == "dot_index_expression"
+    or around:field("method")[1] == node
+    or around:type() == "field" and around:field("name")[1] == node
+end
+
+---@param value TSNode
+---@return TSNode? name that an assignment gives it
+local function name_of(value)
+  local values = value:parent() --[[@as TSNode]]
+  local assignment = values:parent()
+  if not assignment or assignment:type() ~= "assignment_statement" then
+    return nil
+  end
+  for i = 0, values:named_child_count() - 1 do
+    if values:named_child(i) == value then
+      return assignment:named_child(0):named_child(i)
+    end
+  end
+end
+
+---Checks where modules are required, and how those are used that are loaded at first use (lua/claude-ide/lazy.lua).
+---@param path string
+local function check_places(path)
+  local file = assert(io.open(path))
+  local text = file:read("*a")
+  file:close()
+  local function text_of(node)
+    return vim.treesitter.get_node_text(node, text)
+  end
+  local function fault(node, format, module)
+    report("%s:%d " .. format, path, node:start() + 1, module)
+  end
+  local lazy, inside = {}, {} ---@type table<string, string>, table<string, string>
+  local identifiers = {} ---@type TSNode[]
+
+  ---@param node TSNode
+  local function visit(node)
+    if node:type() == "identifier" then
+      identifiers[#identifiers + 1] = node
+    elseif node:type() == "function_call" then
+      local how = text_of(node:field("name")[1])
+      local module = text_of(node:field("arguments")[1]):match("^%([\"'](" .. NAME .. ")[\"']%)$")
+      local name = module and name_of(node)
+      if module and how == "require" and is_in_function(node) and is_accessed(node) then
+        fault(node, "requires %s inside a function: name it at the head, with `lazy`", module)
+      elseif name and (how == "lazy" or how == "require" and is_in_function(node)) then
+        (how == "lazy" and lazy or inside)[text_of(name)] = module
+      end
+    end
+    for child in node:iter_children() do
+      if child:named() then
+        visit(child)
+      end
+    end
+  end
+
+  visit(vim.treesitter.get_string_parser(text, "lua"):parse()[1]:root())
+  for _, node in ipairs(identifiers) do
+    local name = text_of(node)
+    if inside[name] and is_accessed(node) then
+      fault(node, "requires %s inside a function: name it at the head, with `lazy`", inside[name])
+    elseif lazy[name] and not is_accessed(node) and not is_no_use(node) then
+      fault(node, "uses what stands for %s as if it were the module: `require` it here", lazy[name])
+    end
+  end
 end
 
 ---@param graph table<string, any>
@@ -54,6 +148,7 @@ local function read_graph()
     if kind == "file" and name:find("%.lua$") then
       local path = ROOT .. "/" .. name
       graph[module_of(path)] = required_in(path)
+      check_places(path)
     end
   end
   for module, names in pairs(graph) do

@@ -7,6 +7,8 @@ import pytest
 
 from harness.nvim import ROOT, binary
 
+INSIDE = "requires claude-ide.log inside a function: name it at the head, with `lazy`"
+NOT_IT = "uses what stands for claude-ide.log as if it were the module: `require` it here"
 LAYERS = 'return { { "bus", "log" }, { "ui" }, { "diff", "review" }, { "app" } }'
 
 pytestmark = pytest.mark.one_nvim
@@ -34,7 +36,7 @@ def check(nvim_version, tmp_path):
 
 
 def requires(*names):
-    return "".join(f'local function use() require("claude-ide.{name}").go() end\n' for name in names)
+    return "".join(f'local {name.replace(".", "_")} = lazy("claude-ide.{name}")\n' for name in names)
 
 
 def test_downwards_and_within_a_folder_is_right(check):
@@ -53,6 +55,11 @@ def test_downwards_and_within_a_folder_is_right(check):
         ("log", 'return require("claude-ide.u" .. "i")', "claude-ide.log requires claude-ide.u, which is not there"),
         ("bus", 'return require("claude-ide.review." .. name)', "claude-ide.bus requires claude-ide.review.list, which is above it"),
         ("other", "", "claude-ide.other is in no layer of scripts/layers.lua"),
+        ("ui", 'local function use() require("claude-ide.log").warn() end', f"lua/claude-ide/ui.lua:1 {INSIDE}"),
+        ("ui", 'local function use()\n  local log = require("claude-ide.log")\n  log.warn()\nend', f"lua/claude-ide/ui.lua:3 {INSIDE}"),
+        ("ui", 'local function use()\n  for _ in pairs(require("claude-ide.log")) do end\nend', None),
+        ("ui", 'local log = lazy("claude-ide.log")\nlog.warn(log.of[log.name])\nlog.level = { log = 1 }', None),
+        ("ui", 'local log = lazy("claude-ide.log")\nreturn pairs(log)', f"lua/claude-ide/ui.lua:2 {NOT_IT}"),
         ("log", '-- require("claude-ide.ui")', None),
         ("log", 'local group = "claude-ide.ui"', None),
     ],
