@@ -38,7 +38,7 @@ use std::path::Path;
 use claude_ide_agent::{Command, TranscriptRequest};
 use claude_ide_server::{ClientId, SYMBOL_KINDS, lsp_methods};
 use claude_ide_session::render;
-use claude_ide_session::{Millis, Request, typed};
+use claude_ide_session::{Millis, Request, prompt_input};
 use claude_ide_system::worktree::{Repository, Worktree};
 use claude_ide_web::Report;
 use serde_json::value::RawValue;
@@ -335,13 +335,13 @@ fn plain_lines(mut arguments: Arguments) -> Result<Value, Error> {
 
 /// `typed_text(text)` → the text as the CLI's prompt takes it.
 fn typed_text(mut arguments: Arguments) -> Result<Value, Error> {
-    Ok(Value::Json(typed::plain(&into_text(arguments.bytes("text")?)).into()))
+    Ok(Value::Json(prompt_input::plain(&into_text(arguments.bytes("text")?)).into()))
 }
 
 /// `typed_keys(text, may_command)` → what to type so that the text becomes a prompt, or nil if it is empty.
 fn typed_keys(mut arguments: Arguments) -> Result<Value, Error> {
     let (text, may_command) = (into_text(arguments.bytes("text")?), arguments.flag("may_command")?);
-    Ok(typed::keys_of(&text, may_command).map_or(Value::Nil, |keys| Value::Json(keys.into())))
+    Ok(prompt_input::keys_of(&text, may_command).map_or(Value::Nil, |keys| Value::Json(keys.into())))
 }
 
 /// `web_start(options_json, async)` → the page's address.

@@ -30,7 +30,6 @@ use claude_ide_system::peer;
 
 use crate::{
     client::Client,
-    door::{Knock, Refusal},
     editor::ClientId,
     endpoint::Endpoint,
     endpoint_name::IDE,
@@ -39,6 +38,7 @@ use crate::{
     inbox::Inbox,
     liveness::{Verdict, Watch},
     outbox::Outbox,
+    routes::{Admission, Refusal},
     shared::Shared,
     writer::Writer,
 };
@@ -126,7 +126,7 @@ impl Visit {
     async fn serve(&self, request: Request<Incoming>) -> Result<Response<Body>, Refusal> {
         let (head, body) = request.into_parts();
         match self.shared.routes.judge(&head, self.caller.local())? {
-            Knock::Upgrade(endpoint, access, response) => {
+            Admission::Upgrade(endpoint, access, response) => {
                 let access = match access {
                     None => self.access_of_process(&endpoint).await,
                     access => access,
@@ -142,8 +142,8 @@ impl Visit {
                 self.state().upgrade = Some(upgrade);
                 Ok(response)
             }
-            Knock::Http(_, None) => Err(Refusal::Unauthorized),
-            Knock::Http(endpoint, Some(access)) => {
+            Admission::Http(_, None) => Err(Refusal::Unauthorized),
+            Admission::Http(endpoint, Some(access)) => {
                 self.enter(&access).await?;
                 Ok(self.requests.answer(&endpoint, &access, &head, body).await)
             }

@@ -11,7 +11,6 @@ mod client;
 mod connection;
 mod discovery;
 mod disk;
-mod door;
 mod editor;
 mod endpoint;
 mod endpoint_name;
@@ -32,6 +31,7 @@ mod path_map;
 mod request;
 mod roots;
 mod router;
+mod routes;
 mod server;
 mod shared;
 #[cfg(any(test, feature = "testing"))]

@@ -29,7 +29,6 @@ use crate::{
         handover::{self, Handover},
         lock_file::{IdeName, LockFile},
     },
-    door::{Route, Routes},
     editor::{ClientId, ClientInfo, Editor},
     endpoint::Endpoint,
     endpoint_name::{IDE, NVIM},
@@ -39,6 +38,7 @@ use crate::{
     offered::Offers,
     options::{ServerOptions, Workspace},
     request::Services,
+    routes::{Route, Routes},
     shared::Shared,
 };
 

@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::{Semaphore, watch};
 
-use crate::{door::Routes, identity::Identity, request::Services};
+use crate::{identity::Identity, request::Services, routes::Routes};
 
 /// State shared by all connections.
 pub(crate) struct Shared {

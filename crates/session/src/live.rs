@@ -19,7 +19,7 @@ pub use crate::process::Liveness;
 use crate::process::{ProcessMark, liveness};
 use crate::state::{Activity, SessionState, StateSource, WaitingFor, infer};
 use crate::time::Millis;
-use crate::words;
+use crate::user_words;
 
 /// A larger file is no record; records are under a kilobyte.
 const MAX_RECORD: u64 = 256 * 1024;
@@ -152,7 +152,7 @@ fn read_record(config: &ConfigDir, path: &Path) -> Option<LiveSession> {
         name: record
             .name
             .filter(|_| record.name_source.as_deref() != Some("derived"))
-            .and_then(|name| words::of_title(&name)),
+            .and_then(|name| user_words::of_title(&name)),
         kind: record.kind,
         job: record.job_id,
         entrypoint: record.entrypoint,

@@ -6,9 +6,9 @@ use serde_json::value::RawValue;
 use crate::arguments::Arguments;
 use crate::id::NodeId;
 use crate::model::{AllowedBy, RowKind, ToolStatus};
-use crate::outcome::Outcome;
 use crate::text::Text;
 use crate::time::Millis;
+use crate::tool_result::Outcome;
 
 /// A message in full.
 #[derive(Debug, Serialize)]

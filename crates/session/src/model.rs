@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::head::UsageHead;
+use crate::line_head::UsageHead;
 
 /// What kind of message a row shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

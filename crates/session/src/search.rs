@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::agent::AgentFolders;
-use crate::body::{Body, SearchText};
 use crate::cancel::Cancel;
 use crate::error::SessionError;
-use crate::head::{Head, LineKind, is_api_request};
 use crate::id::SessionId;
+use crate::line_body::{Body, SearchText};
 use crate::line_buffer::RawLine;
+use crate::line_head::{Head, LineKind, is_api_request};
 use crate::model::HitRole;
 use crate::tail::{Tail, TailEvent};
 use pattern::Pattern;

@@ -12,8 +12,8 @@ use claude_ide_system::file::open_regular;
 use serde::{Deserialize, Serialize};
 
 use crate::error::SessionError;
-use crate::head::{Flavour, Head, LineKind, MessageHead, is_api_request};
 use crate::line_buffer::{read_piece, whole_lines};
+use crate::line_head::{Flavour, Head, LineKind, MessageHead, is_api_request};
 use crate::time::Millis;
 
 /// Tools that ask the user.

@@ -13,9 +13,9 @@ use claude_ide_system::file::open_regular;
 use serde::{Deserialize, Serialize};
 
 use crate::error::SessionError;
-use crate::head::{Flavour, Head, LineKind, is_api_request};
 use crate::index::{Class, classify};
 use crate::line_buffer::{read_piece, whole_lines};
+use crate::line_head::{Flavour, Head, LineKind, is_api_request};
 use crate::time::Millis;
 
 /// Bytes read of a transcript's end.

@@ -13,16 +13,16 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::agent::{Agent, agent_id};
-use crate::body::Body;
 use crate::cancel::Cancel;
 use crate::error::SessionError;
 use crate::id::NodeId;
 use crate::index::{Conversation, Delta, Index, LineRef, Row};
 use crate::json::{tellable, without_debris};
+use crate::line_body::Body;
 use crate::message::{Block, Message};
 use crate::model::{RowKind, Usage};
-use crate::outcome::EditTexts;
 use crate::tail::{Tail, TailEvent};
+use crate::tool_result::EditTexts;
 pub use changes::{Call, ChangedFile, ChangedFiles};
 pub use shown::Batch;
 use unrecorded::ShownMessages;

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use claude_ide_session::{Activity, typed};
+use claude_ide_session::{Activity, prompt_input};
 use serde::Deserialize;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -199,8 +199,8 @@ fn uuid_of(line: &str, queued: &QueuedMessage) -> Option<String> {
     if line.kind != "user" || line.uuid.is_empty() {
         return None;
     }
-    let wanted = typed::squeezed(&queued.text);
-    let says = |text: &str| typed::squeezed(text) == wanted || queued.is_command && of_command(text) == wanted;
+    let wanted = prompt_input::squeezed(&queued.text);
+    let says = |text: &str| prompt_input::squeezed(text) == wanted || queued.is_command && of_command(text) == wanted;
     let is_it = match line.message?.content {
         Content::Text(text) => says(&text),
         Content::Blocks(blocks) => blocks.iter().filter_map(|block| block.text.as_deref()).any(says),
@@ -220,7 +220,7 @@ fn of_command(text: &str) -> String {
         (.., Some(memory)) => format!("#{memory}"),
         (None, None, None) => String::new(),
     };
-    typed::squeezed(&typed)
+    prompt_input::squeezed(&typed)
 }
 
 #[cfg(test)]
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     fn queued(text: &str) -> QueuedMessage {
-        QueuedMessage { key: 1, text: text.to_owned(), is_command: typed::is_command(text), ran: true }
+        QueuedMessage { key: 1, text: text.to_owned(), is_command: prompt_input::is_command(text), ran: true }
     }
 
     fn user(content: &serde_json::Value) -> String {

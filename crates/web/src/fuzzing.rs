@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use claude_ide_session::{SessionId, typed};
+use claude_ide_session::{SessionId, prompt_input};
 
 use crate::broker::{Broker, Requester};
 use crate::editor::{Ask, Choice, Decision, Editor, Report, Writing};
@@ -16,11 +16,11 @@ struct Strict;
 
 impl Editor for Strict {
     fn ask(&self, ask: Ask) -> bool {
-        let is_plain = |text: &str| typed::plain(text) == text;
+        let is_plain = |text: &str| prompt_input::plain(text) == text;
         match ask {
             Ask::Deliver { text, command, .. } => {
                 assert!(is_plain(&text) && !text.is_empty() && text.len() <= Limits::default().message_bytes);
-                assert!(!command && !typed::is_command(&text));
+                assert!(!command && !prompt_input::is_command(&text));
             }
             Ask::TakeBack { .. } | Ask::Interrupt { .. } => {}
             Ask::Decide { choice, message, answers, .. } => {

@@ -1,5 +1,5 @@
 -- Types text into the prompt of a CLI in one of our terminals.
--- Invariant: it arrives as plain text. It cannot end the paste, run a command, or exit the CLI (`crates/session/src/typed.rs`).
+-- Invariant: it arrives as plain text. It cannot end the paste, run a command, or exit the CLI (`crates/session/src/prompt_input.rs`).
 
 local lazy = require("claude-ide.lazy")
 local log = lazy("claude-ide.log")

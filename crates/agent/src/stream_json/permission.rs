@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use claude_ide_session::prompt_input::{plain, squeezed};
 use claude_ide_session::render::head;
-use claude_ide_session::typed::{plain, squeezed};
 use serde_json::{Map, Value, json};
 
 use crate::ask::{

@@ -25,7 +25,7 @@ use self::{
     session::{Asked, Session},
     stream::EventId,
 };
-use crate::{door::Refusal, endpoint::Endpoint, identity::Access, shared::Shared};
+use crate::{endpoint::Endpoint, identity::Access, routes::Refusal, shared::Shared};
 
 /// Time for a message to arrive after its header.
 const BODY_TIME: Duration = Duration::from_secs(30);

@@ -17,7 +17,7 @@ use tokio::{
 };
 
 use super::session::{Names, Session};
-use crate::{door::Refusal, endpoint::Endpoint, identity::Access, shared::Shared};
+use crate::{endpoint::Endpoint, identity::Access, routes::Refusal, shared::Shared};
 
 const NAME_BYTES: usize = 18;
 /// A longer name is not one of ours and is not stored.

@@ -1,6 +1,6 @@
 //! Classifies lines: a message, part of one, a link between messages, or hidden.
 
-use crate::head::{Content, Flavour, Head, LineKind};
+use crate::line_head::{Content, Flavour, Head, LineKind};
 use crate::model::RowKind;
 
 /// The `subtype` of the line that marks a compaction.

@@ -5,9 +5,9 @@
 //! operation, reports the end, and once more if the subagent was woken and ended again.
 
 use super::{Index, ToolEnd};
-use crate::body::Body;
-use crate::head::Head;
 use crate::id::Key;
+use crate::line_body::Body;
+use crate::line_head::Head;
 use crate::model::ToolStatus;
 
 /// A parsed task notification.

@@ -18,9 +18,9 @@ mod tree;
 
 use std::collections::{HashMap, HashSet};
 
-use crate::head::{Content, Head, MessageHead, is_api_request};
 use crate::id::{Key, KeyMap, Name, NodeId};
 use crate::line_buffer::RawLine;
+use crate::line_head::{Content, Head, MessageHead, is_api_request};
 use crate::model::{RowKind, ToolStatus, Usage};
 use classify::is_notification;
 pub(crate) use classify::{Class, classify};

@@ -5,8 +5,8 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use serde_json::Value;
 
-use crate::head::{Head, LineKind};
 use crate::id::{Key, Name};
+use crate::line_head::{Head, LineKind};
 
 /// Tools that start subagents. Older CLIs write those into the same file.
 const AGENT_TOOLS: [&str; 2] = ["Task", "Agent"];

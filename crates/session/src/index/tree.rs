@@ -4,9 +4,9 @@ use super::classify::is_compaction;
 use super::link::{Link, Place};
 use super::opening::starts_agent;
 use super::{Index, LineRef, Node, Tool};
-use crate::head::Head;
 use crate::id::{Key, NodeId};
 use crate::lenient::Scalar;
+use crate::line_head::Head;
 use crate::model::RowKind;
 
 /// Links are followed at most this far; only links whose parent came late are followed at all.

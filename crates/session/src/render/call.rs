@@ -10,7 +10,7 @@ use super::text::{Origin, cut_note, left_note, line, lines, size, summary, with_
 use super::tool::{Around, ToolLine, first_line, shown_path};
 use super::tool_use::Call;
 use crate::message::{Image, Part, ToolResult};
-use crate::outcome::{FileChange, Hunk};
+use crate::tool_result::{FileChange, Hunk};
 
 /// Shorter diffs are open at first.
 const OPEN_DIFF: usize = 40;

@@ -6,7 +6,7 @@ use super::item::{Item, Look};
 use super::text::{Origin, lines, one_line};
 use super::tool_use::Call;
 use crate::message::Part;
-use crate::outcome::Outcome;
+use crate::tool_result::Outcome;
 
 pub(super) struct Question {
     text: String,

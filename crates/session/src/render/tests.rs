@@ -6,9 +6,9 @@ use super::*;
 use crate::id::NodeId;
 use crate::message::{Part, ToolResult};
 use crate::model::ToolStatus;
-use crate::outcome::{FileChange, Hunk, Outcome};
-use crate::spoken::Spoken;
+use crate::stream_line::Spoken;
 use crate::text::Text;
+use crate::tool_result::{FileChange, Hunk, Outcome};
 
 fn spoken(block: &Json, record: &Json) -> Spoken {
     let line = json!({"message": {"content": [block]}, "toolUseResult": record}).to_string();

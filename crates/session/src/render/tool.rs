@@ -8,8 +8,8 @@ use super::question;
 use super::text::{fit, size, summary};
 use super::tool_use::Call;
 use crate::model::ToolStatus;
-use crate::outcome::FileChange;
 use crate::time::Millis;
+use crate::tool_result::FileChange;
 
 /// Width limit of an argument, in cells.
 pub(super) const MOST_CELLS: usize = 160;

@@ -4,8 +4,8 @@ use serde_json::Value as Json;
 
 use crate::message::{Block, ToolResult};
 use crate::model::ToolStatus;
-use crate::outcome::{FileChange, Outcome};
 use crate::time::Millis;
+use crate::tool_result::{FileChange, Outcome};
 
 /// A call in a message.
 pub(super) struct Call<'a> {

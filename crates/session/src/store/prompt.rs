@@ -1,10 +1,10 @@
 //! The user's prompts among the lines.
 
-use crate::body::Body;
-use crate::head::{Content, Flavour, Head, LineKind};
+use crate::line_body::Body;
+use crate::line_head::{Content, Flavour, Head, LineKind};
 use crate::message::Block;
 use crate::text::Text;
-use crate::words;
+use crate::user_words;
 
 /// Titles and prompts are cut to this many bytes.
 pub(super) const MAX_PROMPT: usize = 400;
@@ -47,11 +47,11 @@ fn texts(line: &[u8]) -> Option<(Vec<String>, bool)> {
 /// The words of a prompt.
 pub(super) fn prompt(line: &[u8]) -> Option<String> {
     let (texts, has_image) = texts(line)?;
-    let said = texts.iter().find_map(|text| words::of_prompt(text)).map(|words| Text::cut(words, MAX_PROMPT).text);
+    let said = texts.iter().find_map(|text| user_words::of_prompt(text)).map(|words| Text::cut(words, MAX_PROMPT).text);
     said.or_else(|| has_image.then(|| "[image]".to_owned()))
 }
 
 /// A slash command, as typed.
 pub(super) fn command(line: &[u8]) -> Option<String> {
-    texts(line)?.0.iter().find_map(|text| words::of_command(text)).map(|words| Text::cut(words, MAX_PROMPT).text)
+    texts(line)?.0.iter().find_map(|text| user_words::of_command(text)).map(|words| Text::cut(words, MAX_PROMPT).text)
 }

@@ -11,16 +11,16 @@ use super::Summary;
 use super::cache::Stamp;
 use super::prompt::{MAX_PROMPT, command, is_prompt, prompt};
 use super::tally::MessageCount;
-use crate::head::{Head, LineKind, is_api_request};
 use crate::id::SessionId;
 use crate::json::{mend, parse_file, without_debris};
 use crate::lenient::{Object, Scalar, Tokens};
 use crate::line_buffer::{MAX_LINE, read_piece, to_u64, whole_lines};
+use crate::line_head::{Head, LineKind, is_api_request};
 use crate::model::Usage;
 use crate::render::{one_line, with_unseen_marked};
 use crate::text::Text;
 use crate::time::Millis;
-use crate::words;
+use crate::user_words;
 
 /// Bytes read of each end: at first, and at most. The CLI's own list reads 64 KiB of each.
 const FIRST_READ: u64 = 64 * 1024;
@@ -106,7 +106,7 @@ pub(super) fn scan(file: &Path, stamp: Stamp) -> io::Result<Summary> {
         named: custom.is_some(),
         title: custom
             .or(found.made_up_title)
-            .and_then(|title| words::of_title(&title))
+            .and_then(|title| user_words::of_title(&title))
             .or_else(|| found.first_prompt.as_deref().or(found.command.as_deref()).map(first_line)),
         last_prompt: found.last_prompt.or_else(|| found.first_prompt.clone()),
         first_prompt: found.first_prompt,
@@ -291,7 +291,7 @@ fn turns(extra: &Extra<'_>) -> Option<u32> {
 
 fn noted_prompt(head: &Head<'_>, extra: &Extra<'_>) -> Option<String> {
     let noted = (head.kind.text() == "last-prompt").then(|| text(&extra.last_prompt)).flatten()?;
-    words::of_prompt(&Text::cut(noted, MAX_PROMPT).text)
+    user_words::of_prompt(&Text::cut(noted, MAX_PROMPT).text)
 }
 
 fn first_line(prompt: &str) -> String {

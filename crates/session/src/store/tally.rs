@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::prompt::{is_prompt, prompt};
-use crate::body::Body;
-use crate::head::{Content, Head, LineKind, is_api_request};
 use crate::lenient::{Object, Scalar};
+use crate::line_body::Body;
+use crate::line_head::{Content, Head, LineKind, is_api_request};
 use crate::message::Block;
 use crate::model::Usage;
-use crate::outcome::{EditTexts, Outcome};
 use crate::render::{call_in_words, one_line};
 use crate::text::Text;
+use crate::tool_result::{EditTexts, Outcome};
 
 /// The last words are cut to this many bytes.
 const MAX_WORDS: usize = 400;

@@ -3,13 +3,13 @@
 use serde::Serialize;
 
 use super::Transcript;
-use crate::body::Body;
 use crate::cancel::Cancel;
 use crate::error::SessionError;
+use crate::line_body::Body;
 use crate::message::Block;
 use crate::model::AllowedBy;
-use crate::outcome::Outcome;
 use crate::time::Millis;
+use crate::tool_result::Outcome;
 
 /// A tool call that changed a file. [`Transcript::edit_texts`] gives the texts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

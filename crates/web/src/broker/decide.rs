@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use claude_ide_session::typed;
+use claude_ide_session::prompt_input;
 use serde_json::json;
 
 use super::{Broker, Requester, TOO_MUCH, refusal};
@@ -30,7 +30,7 @@ impl Broker {
     fn try_decide(&self, from: Requester<'_>, may: bool, id: u64, answer: Answer) -> Result<(), String> {
         let writing = self.judge(may)?;
         let Answer { choice, message, answers } = answer;
-        let message = message.map(|words| typed::plain(&words)).filter(|words| !words.is_empty());
+        let message = message.map(|words| prompt_input::plain(&words)).filter(|words| !words.is_empty());
         let length = answers.iter().flatten().map(|(question, answer)| question.len() + answer.len()).sum::<usize>();
         if length > MAX_WORDS || message.as_ref().is_some_and(|words| words.len() > MAX_WORDS) {
             return Err(format!("words to Claude have at most {MAX_WORDS} bytes"));
@@ -47,7 +47,10 @@ impl Broker {
             return Err("that choice needs answers".to_owned());
         }
         let answers = answers.map(|answers| {
-            answers.into_iter().map(|(question, answer)| (question, typed::plain(&answer))).collect::<BTreeMap<_, _>>()
+            answers
+                .into_iter()
+                .map(|(question, answer)| (question, prompt_input::plain(&answer)))
+                .collect::<BTreeMap<_, _>>()
         });
         if chosen.answers && answers.iter().flatten().all(|(_, answer)| answer.is_empty()) {
             return Err("no question of it is answered".to_owned());

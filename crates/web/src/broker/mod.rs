@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
-use claude_ide_session::typed;
+use claude_ide_session::prompt_input;
 use serde_json::{Value as Json, json};
 use tokio::sync::{Notify, broadcast, mpsc};
 
@@ -217,11 +217,11 @@ impl Broker {
         if content.len() > self.limits.message_bytes {
             return Err(format!("a message has at most {} bytes", self.limits.message_bytes));
         }
-        let words = typed::plain(content);
+        let words = prompt_input::plain(content);
         if words.is_empty() {
             return Err("nothing is left of it without control characters".to_owned());
         }
-        let is_command = typed::is_command(&words);
+        let is_command = prompt_input::is_command(&words);
         if is_command && !writing.commands {
             return Err("commands are not allowed: web.commands is false".to_owned());
         }

@@ -1,6 +1,6 @@
 //! One line of a conversation, parsed on its own: the CLI streams the same lines that it writes into a transcript.
 
-use crate::body::Body;
+use crate::line_body::Body;
 use crate::message::{Block, ToolResult};
 
 /// The content of one line.
@@ -38,7 +38,7 @@ impl Spoken {
 mod tests {
     use super::*;
     use crate::model::AllowedBy;
-    use crate::outcome::Outcome;
+    use crate::tool_result::Outcome;
 
     #[test]
     fn a_streamed_result_has_what_the_cli_recorded() {

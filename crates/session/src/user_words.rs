@@ -1,8 +1,8 @@
 //! Reduces a prompt to the user's own words: without the wrapping of the CLI and editors, and without invisible or
 //! direction-changing characters.
 
+use crate::prompt_input::plain;
 use crate::text::Text;
-use crate::typed::plain;
 
 /// Elements added to a prompt by others than the user; removed whole.
 const NOT_SAID: [&str; 5] =

@@ -6,8 +6,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::head::OutcomeHead;
 use crate::json::tellable;
+use crate::line_head::OutcomeHead;
 use crate::text::Text;
 
 /// The CLI's record of a tool call.

@@ -9,8 +9,8 @@ use crate::json::{tellable, without_debris};
 use crate::lenient::{Object, Scalar};
 use crate::message::{Block, Image, Part, ToolResult};
 use crate::model::{AllowedBy, HitRole, ToolStatus};
-use crate::outcome::{self, Outcome};
 use crate::text::Text;
+use crate::tool_result::{self, Outcome};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -288,7 +288,7 @@ fn image(body: &BodyBlock<'_>) -> Image {
 }
 
 fn tool_result(body: &BodyBlock<'_>, outcome: Option<&RawValue>, max_text: usize) -> ToolResult {
-    let own_words = outcome.and_then(outcome::subagents_words);
+    let own_words = outcome.and_then(tool_result::subagents_words);
     ToolResult {
         is_error: body.is_error.is_true(),
         content: own_words.as_deref().or(body.content).map(|raw| parts(raw, max_text)).unwrap_or_default(),

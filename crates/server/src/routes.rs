@@ -37,7 +37,7 @@ pub(crate) struct Route {
 }
 
 /// A valid request; without [`Access`] if its token is wrong.
-pub(crate) enum Knock {
+pub(crate) enum Admission {
     /// A WebSocket upgrade.
     Upgrade(Arc<Endpoint>, Option<Access>, Response<Body>),
     /// MCP over HTTP.
@@ -96,7 +96,7 @@ impl Routes {
     ///
     /// # Errors
     /// Why it is refused.
-    pub(crate) fn judge(&self, request: &Parts, local: Option<SocketAddr>) -> Result<Knock, Refusal> {
+    pub(crate) fn judge(&self, request: &Parts, local: Option<SocketAddr>) -> Result<Admission, Refusal> {
         if request.version != Version::HTTP_11 {
             return Err(http::Refusal::NotGet.into());
         }
@@ -115,9 +115,9 @@ impl Routes {
         let endpoint = Arc::clone(&route.endpoint);
         match request.method {
             Method::GET if !takes_posts || headers.ask_for_a_socket() => {
-                Ok(Knock::Upgrade(endpoint, access, policy.upgrade(request)?))
+                Ok(Admission::Upgrade(endpoint, access, policy.upgrade(request)?))
             }
-            Method::GET | Method::POST | Method::DELETE => Ok(Knock::Http(endpoint, access)),
+            Method::GET | Method::POST | Method::DELETE => Ok(Admission::Http(endpoint, access)),
             _ => Err(Refusal::Method),
         }
     }
@@ -240,8 +240,8 @@ mod tests {
                 .header("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==")
                 .header("Sec-WebSocket-Protocol", "mcp");
             match routes.judge(&request.body(()).unwrap().into_parts().0, None)? {
-                Knock::Upgrade(endpoint, access, _) => Ok((endpoint.name, access.is_some())),
-                Knock::Http(..) => panic!("it asks for a socket"),
+                Admission::Upgrade(endpoint, access, _) => Ok((endpoint.name, access.is_some())),
+                Admission::Http(..) => panic!("it asks for a socket"),
             }
         };
         let (token, agents) = (identity.token().reveal().to_owned(), identity.agents_token().reveal().to_owned());
