@@ -261,7 +261,7 @@ def test_one_that_is_done_before_it_could_be_handed_over_is_not(at_work, cli, se
 def test_one_whose_prompt_is_not_stored_in_time_keeps_neovim_and_works_on(at_work, cli):
     nvim = at_work(stored=False, notices=True)
     quit_before_the_prompt_is_stored(nvim, patience=0)
-    nvim.wait_notice("parser did not go on in the background: its prompt is not stored yet")
+    nvim.wait_notice("parser does not continue in the background: its prompt is not stored yet")
     (only,) = cli.starts()
     os.kill(only["pid"], 0)
     assert nvim.lua("return require('claude-ide.terminal').is_running()")
@@ -299,7 +299,7 @@ def test_where_there_is_no_background_neovim_stays_and_the_session_goes_on_here(
     cli.refuse("error: unknown option '--bg'")
     nvim.answer(KEEP)
     nvim.keys(":qa<CR>")
-    assert "unknown option '--bg'" in nvim.wait_notice("parser did not go on in the background")
+    assert "unknown option '--bg'" in nvim.wait_notice("parser does not continue in the background")
     nvim.wait(lambda: len(cli.starts()) == 4, what="the terminal")
     assert cli.starts()[3]["argv"] == [
         *("--name=parser", "--disallowedTools", "Bash", "--resume", nvim.session),

@@ -46,7 +46,7 @@ def test_a_chat_begins_in_turns_of_the_loop(start_nvim, tmp_path):
       prepare = vim.uv.new_prepare()
       prepare:start(function() turn = turn + 1 end)
       for _, each in ipairs({
-        { "native", "load" }, { "chat.windows", "fill" }, { "chat.chat", "begin" }, { "chat.prompt", "dress" },
+        { "native", "load" }, { "chat.windows", "fill" }, { "chat.chat", "begin" }, { "chat.prompt", "set_window_options" },
       }) do
         local module = require("claude-ide." .. each[1])
         local fn = module[each[2]]
@@ -63,7 +63,7 @@ def test_a_chat_begins_in_turns_of_the_loop(start_nvim, tmp_path):
     assert nvim.lua("vim.cmd('Claude chat') return #turns") == 0, "nothing of it in the command"
     nvim.wait("#turns == 4", what="all of it")
     turns = nvim.lua("return turns")
-    assert [name for name, _ in turns] == ["load", "fill", "begin", "dress"]
+    assert [name for name, _ in turns] == ["load", "fill", "begin", "set_window_options"]
     assert len({at for _, at in turns}) == 4, turns
 
 

@@ -153,7 +153,12 @@ BROKEN = [
     "proposal.buffers.finish",
     "diffview.hunks.follow",
 ]
-BROKEN += ["diffview.windows.open", "ui.window_look.window", "diffview.unified.go_to_first", "proposal.events.attach"]
+BROKEN += [
+    "diffview.windows.open",
+    "ui.window_options.window",
+    "diffview.unified.go_to_first",
+    "proposal.events.attach",
+]
 BROKEN += ["ui.own_buffer.highlight"]
 
 

@@ -118,5 +118,5 @@ def test_bytes_that_are_no_utf8_are_refused_with_one_word_and_the_diff_stays(dif
         diffs.nvim.lua("vim.schedule(function() vim.notify('the last one') end)")
         diffs.nvim.wait("notices[#notices] == 'the last one'")
         said, _ = diffs.nvim.notices()
-        assert "not UTF-8" in said, verb
+        assert "not valid UTF-8" in said, verb
         assert diffs.outcomes(1) == [] and diffs.current() == 1, verb

@@ -388,7 +388,7 @@ def test_the_health_check_tells_what_is_kept_and_where(claude):
     claude.turn(("a.txt", "line 3\n", "LINE 3\n"))
     claude.nvim.cmd("checkhealth claude-ide")
     text = "\n".join(claude.nvim.lines())
-    assert "Buffers follow the disk" in text
+    assert "Buffers are reloaded on change" in text
     assert "Shell commands are reviewed in git repositories" in text
     assert "Not reviewed: 1 change in 1 file" in text
     assert "2 texts of files" in text

@@ -174,5 +174,5 @@ def test_a_diff_against_unsaved_text_is_not_accepted_from_afar_in_any_encoding(s
     remote.describe(diff)
     return remote.answer(diff, { choice = "accept" })
     """
-    assert "not saved" in nvim.lua(answer)
+    assert "unsaved changes" in nvim.lua(answer)
     assert diffs.outcomes(1) == []

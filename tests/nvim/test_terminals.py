@@ -213,7 +213,7 @@ def test_a_tab_page_without_one_ends_none_of_another(start):
     nvim.keep_notices()
     nvim.cmd("tabnew")
     nvim.cmd("Claude close")
-    nvim.wait_notice("No CLI runs")
+    nvim.wait_notice("Claude is not running in")
     assert nvim.lua(NAMES) == ["Claude"]
 
 
@@ -414,7 +414,7 @@ def test_a_mention_waits_for_the_new_one_to_connect(start, cli, connect):
     connect_all(nvim, cli, connect)
     open_one(nvim, cli, "Claude new parser")
     nvim.cmd("ClaudeSend")
-    nvim.wait_notice("Waiting for parser: 1 mention")
+    nvim.wait_notice("Queued for parser: 1 mention")
     second = connect(nvim)
     second.notify("ide_connected", {"pid": cli.starts()[1]["pid"]})
     assert mentioned(second) == "a.txt"

@@ -130,7 +130,7 @@ def test_what_is_wrong_now_in_a_file_that_was_left_as_it_is_belongs_to_the_answe
     nvim.keys("dx")
     nvim.wait_screen("◌ b.py")
     nvim.keys("ZZ")
-    nvim.wait_screen("Why not")
+    nvim.wait_screen("Reason")
     nvim.keys("<CR>")
     (text,) = agent.call_result(call)
     assert "b.py:1: error: no add in a" in text

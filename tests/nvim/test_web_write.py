@@ -467,4 +467,4 @@ def test_one_that_runs_elsewhere_is_stopped_there(begin, fake, sessions, project
     with site.read(session) as reader:
         reader.until({"type": "state", "state": "working"})
         reader.say(type="interrupt", id="stop")
-        assert "elsewhere" in reader.until({"type": "error", "id": "stop"})["reason"]
+        assert "in another terminal" in reader.until({"type": "error", "id": "stop"})["reason"]

@@ -1,5 +1,5 @@
 -- Changes by commands in a turn that the journal does not track: files beyond its limit, links, permissions. Not part of reviews; the
--- turn's checkpoints suffice to undo them (undo_rest.lua).
+-- turn's checkpoints suffice to undo them (undo_untracked.lua).
 local lazy = require("claude-ide.lazy")
 local store = lazy("claude-ide.journal.store")
 

@@ -14,7 +14,7 @@ local PREFIX = "claude-ide.tools."
 ---Names of tools by module. A tool's name is the last word of a call's name.
 local MODULES = {
   code_actions = "apply_action code_actions organize_imports",
-  client_requester = "close_all_diff_tabs close_tab open_diff permission",
+  claude_client = "close_all_diff_tabs close_tab open_diff permission",
   companion = "show_diff withdraw_diff",
   diagnostics = "diagnostics get_diagnostics",
   edits = "format insert_after_symbol insert_before_symbol rename replace_symbol_body safe_delete",

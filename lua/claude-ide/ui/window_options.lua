@@ -61,7 +61,7 @@ local VISITS = { windo = true, tabdo = true }
 ---windows: it must not find the option then.
 local listen = require("claude-ide.once")(function()
   vim.api.nvim_create_autocmd("CmdlineLeave", {
-    group = vim.api.nvim_create_augroup("claude-ide.window_look", { clear = true }),
+    group = vim.api.nvim_create_augroup("claude-ide.window_options", { clear = true }),
     pattern = ":",
     desc = "Claude Code: `:windo` leaves no further window",
     callback = function()
