@@ -295,8 +295,8 @@ def test_what_a_prompt_takes_along_is_seen_before_it_goes(begin_chat_with_stand_
 
 DRESSED_LATE = """
 local prompt = require("claude-ide.chat.prompt")
-local dress = prompt.dress
-prompt.dress = function(buf) go_on = function() dress(buf) end end
+local set_window_options = prompt.set_window_options
+prompt.set_window_options = function(buf) go_on = function() set_window_options(buf) end end
 """
 
 

@@ -438,7 +438,7 @@ def test_a_prompt_that_is_written_is_in_no_other_prompt(talk, tmp_path):
     nvim.keys("imine<Esc>:w<CR>")
     nvim.wait_screen("Saved as a draft.")
     # As if it was written before the rest of the prompt was set up:
-    nvim.lua("require('claude-ide.chat.prompt').dress(vim.api.nvim_get_current_buf())")
+    nvim.lua("require('claude-ide.chat.prompt').set_window_options(vim.api.nvim_get_current_buf())")
     assert nvim.lines() == ["mine"]
     nvim.cmd("edit")
     nvim.wait(lambda: nvim.lines() == ["mine"], what="the draft once more")
