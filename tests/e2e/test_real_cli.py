@@ -327,6 +327,9 @@ def test_comes_back_to_the_next_neovim_in_the_folder(nvim, start_nvim, cli):
     nvim.wait("#require('claude-ide.server').agents() == 1", what="its other connection")
     (path,) = nvim.wait(lambda: list(kept.glob("*.json")), what="its process to be known")
     nvim.wait(lambda: len(json.loads(path.read_text())["clients"]) == 2, what="both connections to be known")
+    # The CLI gives up a connection that drops while it is being made.
+    claude.prompt("SAY connected")
+    claude.wait_screen("● connected")
 
     def start_next():
         following = start_nvim(args=["a.txt"])

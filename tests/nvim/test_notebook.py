@@ -355,8 +355,11 @@ def the_user_is_asked_before_code_runs(nvim, client):
 def test_without_ipykernel_one_command_is_named(start_nvim, connect, tmp_path):
     program = python(tmp_path / "empty", has=())
     nvim = start_nvim(opts=LOOK, env={"VIRTUAL_ENV": str(tmp_path / "empty"), "PATH": "/nowhere"})
-    mend = f"{program} -m pip install ipykernel"
-    assert nvim.lua(FIND, str(nvim.project))[1] == {"what": f"{program} ($VIRTUAL_ENV) has no ipykernel.", "mend": mend}
+    remedy = f"{program} -m pip install ipykernel"
+    assert nvim.lua(FIND, str(nvim.project))[1] == {
+        "what": f"{program} ($VIRTUAL_ENV) has no ipykernel.",
+        "remedy": remedy,
+    }
     client = connect(nvim)
     assert "executeCode" not in names(client)
     result = Code(client)("1")
@@ -367,7 +370,7 @@ def test_without_ipykernel_one_command_is_named(start_nvim, connect, tmp_path):
     nvim.lua("vim.cmd.checkhealth('claude-ide')")
     health = " ".join(" ".join(nvim.lines()).split())
     assert "executeCode is not offered:" in health
-    assert f"Run `{mend}`" in health
+    assert f"Run `{remedy}`" in health
 
 
 def names(client):

@@ -492,7 +492,7 @@ def test_close_ends_the_cli(opened, cli):
     nvim.wait("#vim.api.nvim_list_wins() == 1")
     nvim.wait(lambda: not Path(f"/proc/{pid}").exists(), what="the process to end")
     nvim.keys(":Claude close<CR>")
-    nvim.wait_screen("No CLI runs")
+    nvim.wait_screen("Claude is not running in")
 
 
 def test_closing_the_window_by_hand_only_hides_it_and_wiping_the_buffer_ends_it(opened, cli):
