@@ -3,7 +3,6 @@ local lazy = require("claude-ide.lazy")
 local apply = lazy("claude-ide.changeset.apply")
 local bytes = lazy("claude-ide.buffer.bytes")
 local diffview_comparison = lazy("claude-ide.diffview.comparison")
-local log = lazy("claude-ide.log")
 local merge = lazy("claude-ide.merge")
 local path = lazy("claude-ide.path")
 local plan = lazy("claude-ide.changeset.plan")
@@ -18,65 +17,37 @@ local M = {}
 ---@class claude-ide.changeset.ServerEdit : claude-ide.changeset.Asked
 ---@field edit table lsp.WorkspaceEdit
 
----Yielded by a plan's coroutine while it waits for a comparison; nothing is yielded if it only gives the event loop a turn.
-local COMPARES = "compares"
-
 ---Compares a file's texts before and after. Large texts are compared on a worker thread.
 ---@param file claude-ide.changeset.File
----@param go_on fun()
-local function compare(file, go_on)
-  local lines_of, is_waiting = bytes.lines_of, false
-  local before, after = lines_of(file.before), lines_of(file.after)
-  diffview_comparison.run(before, after, function(comparison)
-    file.comparison = comparison
-    if is_waiting then
+---@param wait fun(start: fun(go_on: fun()))
+local function compare(file, wait)
+  local lines_of = bytes.lines_of
+  wait(function(go_on)
+    diffview_comparison.run(lines_of(file.before), lines_of(file.after), function(comparison)
+      file.comparison = comparison
       go_on()
-    end
-  end, function(fn)
-    return safely.wrap("compare a file of a changeset", fn)
+    end, function(fn)
+      return safely.wrap("compare a file of a changeset", fn)
+    end)
   end)
-  if not file.comparison then
-    is_waiting = true
-    ---@diagnostic disable-next-line: await-in-sync -- `go_on` goes on
-    coroutine.yield(COMPARES)
-  end
 end
 
----Works out files in a coroutine, which gives the event loop its turns.
----@param work fun(pause: fun(), go_on: fun()): claude-ide.changeset.File[]?, string?
+---Works out files, a little per turn of the event loop.
+---@param work fun(pause: fun(), wait: fun(start: fun(go_on: fun()))): claude-ide.changeset.File[]?, string?
 ---@param done fun(files: claude-ide.changeset.File[]?, err: string?)
-local function in_turns(work, done)
-  local is_over = slice.begin()
-  local function pause()
-    if is_over() then
-      ---@diagnostic disable-next-line: await-in-sync -- `go_on` goes on
-      coroutine.yield()
-    end
-  end
-  local go_on ---@type fun()
-  local thread = coroutine.create(function()
-    return work(pause, go_on)
+local function work_out(work, done)
+  slice.run("work out an edit", work, function(files, err)
+    done(not err and files or nil, err)
+  end, function()
+    done(nil, "the editor could not work out the edit")
   end)
-  go_on = function()
-    is_over = slice.begin()
-    local ok, files, err = coroutine.resume(thread)
-    if not ok then
-      log.error("an edit cannot be worked out: %s", debug.traceback(thread, files))
-      done(nil, "the editor could not work out the edit")
-    elseif coroutine.status(thread) == "dead" then
-      done(not err and files or nil, err)
-    elseif files ~= COMPARES then
-      slice.later(go_on)
-    end
-  end
-  go_on()
 end
 
 ---Plans steps. Changes nothing.
 ---@param steps claude-ide.changeset.Step[]
 ---@param done fun(files: claude-ide.changeset.File[]?, err: string?) err: a sentence without a full stop
 function M.plan_steps(steps, done)
-  in_turns(function(pause, go_on)
+  work_out(function(pause, wait)
     local files, err = plan.make(steps, {
       read = world.read,
       list = world.list,
@@ -86,7 +57,7 @@ function M.plan_steps(steps, done)
     err = err or files and apply.obstacle(files, pause)
     for _, file in ipairs(not err and files or {}) do
       pause()
-      compare(file, go_on)
+      compare(file, wait)
     end
     return files, err
   end, done)
@@ -141,7 +112,7 @@ end
 ---@param jobs claude-ide.changeset.Job[]
 ---@param done fun(files: claude-ide.changeset.File[]?, err: string?) err: a sentence without a full stop; the files are as the jobs
 function M.renew(jobs, done)
-  in_turns(function(pause, go_on)
+  work_out(function(pause, wait)
     local files = {} ---@type claude-ide.changeset.File[]
     for i, job in ipairs(jobs) do
       pause()
@@ -149,7 +120,7 @@ function M.renew(jobs, done)
       if not file then
         return nil, err
       end
-      compare(file, go_on)
+      compare(file, wait)
       files[i] = file
     end
     return files, apply.obstacle(files, pause)

@@ -13,6 +13,7 @@ local journal = lazy("claude-ide.journal")
 local notice = lazy("claude-ide.ui.notice")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local phrases = lazy("claude-ide.sessions.phrases")
+local safely = lazy("claude-ide.safely")
 local server = lazy("claude-ide.server")
 local sessions_background = lazy("claude-ide.sessions.background")
 local slice = lazy("claude-ide.slice")
@@ -312,7 +313,7 @@ local function lay_out(items, options, done)
       folders = options.all == true or options.terminals == true,
       terminals = options.terminals,
     }, pause)
-  end, done)
+  end, safely.wrap("lay out the list of sessions", done))
 end
 
 ---@param options claude-ide.sessions.CatalogueOptions
