@@ -111,7 +111,7 @@ def test_a_block_of_40000_lines_is_shown_and_forgotten_a_little_at_a_time(begin)
       require("claude-ide.transcript.painter").want = function() end
       require("claude-ide.slice").MS = 0 -- one thing a turn
       local canvas = require("claude-ide.transcript.canvas")
-      local slices = require("claude-ide.transcript.slices")
+      local while_open = require("claude-ide.transcript.while_open")
       local made, dropped = 0, 0
       most = { made = 0, dropped = 0 }
       local put, drop = canvas.put, canvas.drop

@@ -161,11 +161,11 @@ def test_much_that_waited_comes_a_little_at_a_time(nvim):
     nvim.keys("ggd")
     nvim.wait("vim.api.nvim_get_mode().mode == 'no'")
     nvim.lua("""
-      local slices, canvas = require("claude-ide.transcript.slices"), require("claude-ide.transcript.canvas")
-      local later, extend, now = slices.later, canvas.extend, 0
+      local while_open, canvas = require("claude-ide.transcript.while_open"), require("claude-ide.transcript.canvas")
+      local later, extend, now = while_open.later, canvas.extend, 0
       most = 0
       require("claude-ide.slice").MS = 0
-      slices.later = function(view, fn)
+      while_open.later = function(view, fn)
         later(view, function()
           now = 0
           fn()

@@ -2,7 +2,7 @@
 
 local painter = require("claude-ide.transcript.painter")
 local slice = require("claude-ide.slice")
-local slices = require("claude-ide.transcript.slices")
+local while_open = require("claude-ide.transcript.while_open")
 local lazy = require("claude-ide.lazy")
 local agent_reader = lazy("claude-ide.transcript.agent_reader")
 local buffer = lazy("claude-ide.transcript.buffer")
@@ -82,7 +82,7 @@ end
 ---@param view claude-ide.transcript.View
 ---@param apply fun()
 local function when_free(view, apply)
-  if not slices.is_alive(view) then
+  if not while_open.is_alive(view) then
     return -- the buffer is filled again when it is loaded
   end
   local queued = view.queued_changes
@@ -92,7 +92,7 @@ local function when_free(view, apply)
     for at, one in ipairs(changes) do
       if at > 1 and not view.queued_changes and is_over() then
         view.queued_changes = vim.list_slice(changes, at)
-        return slices.later(view, go_on)
+        return while_open.later(view, go_on)
       end
       when_free(view, one)
     end
@@ -133,7 +133,7 @@ end
 ---@param view claude-ide.transcript.View
 ---@param delta claude-ide.sessions.Delta
 function M.apply(view, delta)
-  if delta.reset and not slices.is_alive(view) then
+  if delta.reset and not while_open.is_alive(view) then
     agent_reader.close_all(view)
   end
   when_free(view, function()

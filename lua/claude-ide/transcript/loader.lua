@@ -5,7 +5,7 @@
 local painter = require("claude-ide.transcript.painter")
 local render = require("claude-ide.transcript.render")
 local slice = require("claude-ide.slice")
-local slices = require("claude-ide.transcript.slices")
+local while_open = require("claude-ide.transcript.while_open")
 local lazy = require("claude-ide.lazy")
 local log = lazy("claude-ide.log")
 local render_order = lazy("claude-ide.transcript.render_order")
@@ -45,7 +45,7 @@ end
 local function show(view, rows, drawn, from)
   local generation, canvas = view.generation, view.canvas
   local function go_on()
-    if not slices.is_alive(view, canvas) then
+    if not while_open.is_alive(view, canvas) then
       return
     elseif generation == view.generation then
       show(view, rows, drawn, from)
@@ -72,12 +72,12 @@ local function show(view, rows, drawn, from)
   end)
   if at <= #rows then
     from = at
-    slices.later(view, go_on)
+    while_open.later(view, go_on)
     return
   end
   view.busy = false
   winbar.refresh(view)
-  slices.later(view, function()
+  while_open.later(view, function()
     M.update(view)
   end)
 end
@@ -102,7 +102,7 @@ local function ask(view, rows)
   view.busy = true
   canvas:expect()
   render.draw(view, rows, function(drawn, err)
-    if not slices.is_alive(view, canvas) then
+    if not while_open.is_alive(view, canvas) then
       return
     elseif not drawn or not next(drawn) or generation ~= view.generation then
       view.again = view.again or generation ~= view.generation
@@ -111,7 +111,7 @@ local function ask(view, rows)
     for row, one in pairs(drawn) do
       view.known[row] = one.row
     end
-    slices.guarded(view, function()
+    while_open.guarded(view, function()
       show(view, rows, drawn, 1)
     end)
   end)
@@ -146,7 +146,7 @@ local function forget_far(view, ranges)
       M.update(view)
     end
   end
-  slices.later(view, go_on)
+  while_open.later(view, go_on)
 end
 
 ---Distant rows to render when idle.
@@ -170,7 +170,7 @@ end
 ---Renders missing rows near the windows, then gradually the rest.
 ---@param view claude-ide.transcript.View
 function M.update(view)
-  if not slices.is_alive(view) or not view.source:info() then
+  if not while_open.is_alive(view) or not view.source:info() then
     return
   elseif view.busy then
     view.again = true
@@ -202,7 +202,7 @@ end
 ---@param view claude-ide.transcript.View
 ---@param key string of the item
 function M.show_again(view, key)
-  if not slices.is_alive(view) then
+  if not while_open.is_alive(view) then
     return
   end
   for row, rendered in pairs(view.canvas.rows) do

@@ -2,7 +2,7 @@
 -- Pieces of a growing text are kept: only the one with its last line is highlighted again.
 
 local slice = require("claude-ide.slice")
-local slices = require("claude-ide.transcript.slices")
+local while_open = require("claude-ide.transcript.while_open")
 local lazy = require("claude-ide.lazy")
 local colour = lazy("claude-ide.transcript.colour")
 local config = lazy("claude-ide.config")
@@ -240,7 +240,7 @@ end
 ---@param view claude-ide.transcript.View
 ---@param done fun(view: claude-ide.transcript.View) called when distant rows may be rendered
 function M.colour(view, done)
-  if view.colouring or not slices.is_alive(view) or not next(view.uncoloured) then
+  if view.colouring or not while_open.is_alive(view) or not next(view.uncoloured) then
     return
   end
   local work = {} ---@type claude-ide.transcript.Colouring[]
@@ -262,10 +262,10 @@ function M.colour(view, done)
       end
     until is_over()
     view.colouring = true
-    slices.later(view, turn)
+    while_open.later(view, turn)
   end
   view.colouring = true
-  slices.later(view, turn)
+  while_open.later(view, turn)
 end
 
 return M

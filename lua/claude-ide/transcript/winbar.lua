@@ -5,7 +5,7 @@ local lazy = require("claude-ide.lazy")
 local config = lazy("claude-ide.config")
 local open_views = lazy("claude-ide.transcript.open_views")
 local phrases = lazy("claude-ide.sessions.phrases")
-local slices = lazy("claude-ide.transcript.slices")
+local while_open = lazy("claude-ide.transcript.while_open")
 local winbar_text = lazy("claude-ide.ui.winbar_text")
 
 local M = {}
@@ -162,7 +162,7 @@ end
 ---Updates winbar and last line.
 ---@param view claude-ide.transcript.View
 function M.refresh(view)
-  if not slices.is_alive(view) then
+  if not while_open.is_alive(view) then
     return
   end
   local chunk = closing(view)

@@ -1,7 +1,8 @@
--- Work on a transcript in slices: it ends with the transcript, and its errors are logged.
+-- Work on a transcript in slices while it is open. Its errors are logged.
 
 local lazy = require("claude-ide.lazy")
 local log = lazy("claude-ide.log")
+local safely = lazy("claude-ide.safely")
 local slice = lazy("claude-ide.slice")
 
 local M = {}
@@ -17,11 +18,10 @@ end
 ---@param view claude-ide.transcript.View
 ---@param fn fun()
 function M.guarded(view, fn)
-  local ok, trace = xpcall(fn, debug.traceback)
-  if not ok then
+  safely.catch(fn, function(trace)
     view.busy, view.colouring = false, false
     log.error("a transcript cannot be shown: %s", trace)
-  end
+  end)()
 end
 
 ---Runs `fn` in a later slice, after pending keys and redraws.
