@@ -159,7 +159,7 @@ vim.api.nvim_create_autocmd("SessionWritePost", {
   group = leaving,
   callback = function()
     if package.loaded["claude-ide.ui.buffer_marks"] then
-      require("claude-ide.leave.written_session").mend()
+      require("claude-ide.leave.written_session").make_loadable()
     end
   end,
   desc = "Claude Code: a session with windows of ours can be loaded without an error",

@@ -49,16 +49,16 @@ local function without_conflicts(lines, names)
   return result
 end
 
----A session was written.
-function M.mend()
+---Call when a session was written.
+function M.make_loadable()
   local path, names = vim.v.this_session, names_of_ours()
   local is_read, lines = pcall(vim.fn.readfile, path)
   if not is_read or not next(names) then
     return
   end
-  local mended = without_conflicts(lines, names)
-  if not vim.deep_equal(lines, mended) then
-    vim.fn.writefile(mended, path)
+  local changed = without_conflicts(lines, names)
+  if not vim.deep_equal(lines, changed) then
+    vim.fn.writefile(changed, path)
   end
 end
 
