@@ -12,7 +12,7 @@ import time
 import pytest
 from terminal_steps import IDLE, begin
 
-from harness import PATIENCE, asking_server
+from harness import PATIENCE, asking_server, stretched
 from harness.cli import QUESTION, answering, call
 from harness.scripted_model import Reply
 
@@ -22,6 +22,7 @@ FILES = {"a.txt": "one\n"}
 SUBMIT = "require('claude-ide.terminal.prompt').submit(require('claude-ide.terminal').bufnr(), ..., false)"
 PRESS = "vim.api.nvim_chan_send(vim.bo[require('claude-ide.terminal').bufnr()].channel, ...)"
 PENDING = "#require('claude-ide.requests').pending()"
+ENOUGH_TO_JUDGE = 10
 CARD = """
 for _, win in ipairs(vim.api.nvim_list_wins()) do
   if (vim.b[vim.api.nvim_win_get_buf(win)].claude_ide or {}).kind == "question" then return true end
@@ -604,20 +605,21 @@ def press_until(story, key, condition):
 
 def press_there(story, left):
     """Says yes to the dialog that the terminal shows, of these paths; returns the one that it asks for."""
-    asked, claude = story.pending(), story.claude
+    claude = story.claude
     of_dialog = lambda: re.findall(r"Read\((/\S+)\)", claude.screen())[-1:]  # noqa: E731
     story.wait(lambda: of_dialog() and of_dialog()[0] in left, "a dialog that nobody has answered")
-    path, began = of_dialog(), 0.0
+    path, asked, began = of_dialog(), story.pending(), 0.0
 
     def is_over():
         nonlocal began
+        if story.pending() < asked:
+            return True
         if of_dialog() == path and time.monotonic() - began > 3:  # it ignores keys at first
             began = time.monotonic()
             claude.terminal.write("1")
-        return of_dialog() != path
+        return False
 
-    story.wait(is_over, "the dialog to go")
-    story.nvim.wait(lambda: story.pending() < asked, what="the card of it to go")
+    story.nvim.wait(is_over, what="the card of it to go")
     return path[0]
 
 
@@ -698,6 +700,7 @@ def answered(story, ask, way, rng):
         nvim.keys("a")
     elif way in ("parallel", "mixed"):
         left = {str(ask.folder / name): "y" for name in "abc"}
+        nvim.wait(lambda: story.pending() == len(left), what="all that Claude asks at once")
         while left:
             nvim.wait(lambda: nvim.lines()[0] in left, what="the next card")
             path = nvim.lines()[0]
@@ -797,7 +800,10 @@ def of_a_subagent(story, number, way):
 @pytest.mark.one_nvim
 @pytest.mark.slow
 def test_random_requests_are_answered_once_and_nothing_runs_unasked(start_nvim, cli, mock_api, request):
-    """`--asks 200 --timeout 0` for more of them, `--seed` for the same ones again."""
+    """`--asks 200 --timeout 0` for more of them, `--seed` for the same ones again.
+
+    The time that a card takes to go is judged if there are many: two have no middle, and other programs run.
+    """
     count, seed = request.config.getoption("--asks"), request.config.getoption("--seed")
     seed = time.time_ns() if seed is None else seed
     print(f"seed {seed}")
@@ -828,8 +834,8 @@ def test_random_requests_are_answered_once_and_nothing_runs_unasked(start_nvim, 
         print(
             f"{len(waits)} cards went after a key in the terminal: {middle:.3f} s in the middle, {longest:.3f} at most"
         )
-        stretch = max(os.getloadavg()[0] / (os.cpu_count() or 1), 1)
-        assert middle < 0.2 * stretch
+        if len(waits) >= ENOUGH_TO_JUDGE:
+            assert middle < 0.2 * stretched()
 
 
 def killed_and_begun_anew(story, start_nvim, cli, api, number):

@@ -15,8 +15,12 @@ _MOST = LONGEST / PATIENCE  # what takes 10 ms elsewhere has taken 20 s on a loa
 
 def left(began: float, timeout: float = PATIENCE) -> float:
     """Seconds left of a wait that `began` at that time.monotonic(); longer while programs wait for a processor."""
-    stretch = min(max(os.getloadavg()[0] / (os.cpu_count() or 1), 1), _MOST)
-    return began + timeout * stretch - time.monotonic()
+    return began + timeout * stretched() - time.monotonic()
+
+
+def stretched() -> float:
+    """How much longer than on an idle machine anything takes now."""
+    return min(max(os.getloadavg()[0] / (os.cpu_count() or 1), 1), _MOST)
 
 
 def pairs(*options: list) -> list[tuple]:

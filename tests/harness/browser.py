@@ -16,6 +16,9 @@ from . import LONGEST, left
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(os.environ.get("CLAUDE_IDE_CHROMIUM", ROOT / ".deps" / "chromium" / "bin" / "chromium"))
 
+GONE = "Inspected target navigated or closed", "Execution context was destroyed", "Cannot find default execution context"
+"""What Chromium says of an expression whose page was left before it had its value."""
+
 
 class Browser:
     """A page in its own browser."""
@@ -78,6 +81,12 @@ class Browser:
     def open(self, url: str) -> None:
         self.command("Page.navigate", url=url)
 
+    def reload(self) -> None:
+        """Returns once the page before is gone."""
+        self.js("pageBefore = true")
+        self.command("Page.reload")
+        self.wait("!window.pageBefore", "the page to make way for itself")
+
     def js(self, expression: str):
         """The value of an expression in the page; a promise is awaited."""
         result = self.command("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
@@ -85,10 +94,19 @@ class Browser:
             raise RuntimeError(details.get("exception", {}).get("description", details["text"]))
         return result["result"].get("value")
 
+    def _js_of_any_page(self, expression: str):
+        """The same; None while one page makes way for another."""
+        try:
+            return self.js(expression)
+        except RuntimeError as error:
+            if any(gone in str(error) for gone in GONE):
+                return None
+            raise
+
     def wait(self, expression: str, what: str = ""):
         """Waits until the expression is true; returns its value."""
         began = time.monotonic()
-        while not (value := self.js(expression)):
+        while not (value := self._js_of_any_page(expression)):
             assert left(began) > 0, f"{what or expression}: {self.text()[-2000:]}\n{self.errors}"
             time.sleep(0.02)
         return value

@@ -68,7 +68,7 @@ def test_the_page_is_two_small_files_that_the_browser_keeps(page, browser, sessi
     sizes = browser.js(f"{FILES}.map((one) => [one.encodedBodySize, one.decodedBodySize])")
     assert len(sizes) == 2, "script and style sheet"
     assert sum(size for size, _ in sizes) * 2 < sum(whole for _, whole in sizes) < 400_000
-    browser.js("location.reload(), 0")
+    browser.reload()
     browser.wait(f"document.querySelectorAll('#sessions a').length > 0 && {FILES}.length == 2", "the list again")
     assert browser.js(f"{FILES}.map((one) => one.transferSize)") == [0, 0], "kept, and not asked for again"
 
@@ -313,7 +313,7 @@ def test_a_subagent_in_the_background_is_under_way_until_its_end_is_reported(pag
     # It was woken, and ended once more.
     sessions.append(project, id, said(3, "user", NOTIFIED.format("killed")))
     browser.wait(f"{sign}.textContent + {sign}.title == '✗failed'", "its second end")
-    browser.js("location.reload()")
+    browser.reload()
     browser.wait(f"{sign}?.textContent == '✗'", "the same where all of it is read")
 
 
