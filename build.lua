@@ -1,5 +1,5 @@
 -- Installs the native library: an existing one, else one that is downloaded, else one that cargo builds
--- (lua/claude-ide/install.lua). lazy.nvim finds this file by itself and runs it in a coroutine, which may take as long as it
+-- (lua/claude-ide/library/install.lua). lazy.nvim finds this file by itself and runs it in a coroutine, which may take as long as it
 -- takes; a shell command it would end after two minutes. For other plugin managers: `dofile(folder .. "/build.lua")`, or
 -- `make install`.
 -- Neovim goes on meanwhile. Progress is shown, what goes wrong is raised.
@@ -77,7 +77,7 @@ local DONE = {
   built = "the library is built",
 }
 -- From the disk: a Neovim in which the plugin is updated may have the older module loaded.
-local install = dofile(root .. "/lua/claude-ide/install.lua")
+local install = dofile(root .. "/lua/claude-ide/library/install.lua")
 local opts = { root = root, tell = tell, pause = pause }
 
 if arg and vim.fn.fnamemodify(arg[0] or "", ":p") == root .. "/build.lua" then -- `nvim -l build.lua`, which would print a stack trace after an error

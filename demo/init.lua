@@ -22,7 +22,7 @@ end
 
 ---@return string what the user can do now
 local function advice()
-  if require("claude-ide.proposal").count() > 0 then
+  if require("claude-ide.edits.proposal").count() > 0 then
     local keys = require("claude-ide.config").get().diff.keymaps
     return ("A change waits for you.  Accept: %s   Reject: %s   Or edit it first."):format(
       first(keys.accept),

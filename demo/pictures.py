@@ -227,8 +227,8 @@ def list_on_a_phone(browser: Browser) -> None:
     browser.size(390, 760, mobile=True)
 
 
-PENDING = "require('claude-ide.proposal').count() == 1 and (vim.b.claude_ide or {}).kind == 'proposal'"
-ASKED = "require('claude-ide.proposal').count() == 1"
+PENDING = "require('claude-ide.edits.proposal').count() == 1 and (vim.b.claude_ide or {}).kind == 'proposal'"
+ASKED = "require('claude-ide.edits.proposal').count() == 1"
 LANDED = "#require('claude-ide').review.changes() == 2 and vim.g.claude_demo_idle"
 
 WAITS = "#require('claude-ide.requests').pending() == 1"

@@ -53,13 +53,13 @@ plug("n", "<Plug>(claude-review)", "<Cmd>Claude review<CR>", "review what Claude
 plug(
   "n",
   "<Plug>(claude-change-next)",
-  '<Cmd>lua require("claude-ide.review").jump(1)<CR>',
+  '<Cmd>lua require("claude-ide.edits.review").jump(1)<CR>',
   "go to Claude's next change"
 )
 plug(
   "n",
   "<Plug>(claude-change-prev)",
-  '<Cmd>lua require("claude-ide.review").jump(-1)<CR>',
+  '<Cmd>lua require("claude-ide.edits.review").jump(-1)<CR>',
   "go to Claude's change before"
 )
 plug(

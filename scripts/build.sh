@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 . scripts/find-cargo.sh
 if ! command -v cargo >/dev/null 2>&1; then
   echo "claude-ide.nvim: building needs Rust's cargo, which is not on PATH (see https://rustup.rs)." >&2
-  exit 127 # lua/claude-ide/install.lua knows it
+  exit 127 # lua/claude-ide/library/install.lua knows it
 fi
 
 # An older cargo fails on the manifest with an unrelated message.

@@ -87,7 +87,7 @@ loads_elsewhere() {
   fi
   if [[ $target == *-gnu ]]; then
     expected=$(sources_key "$(nvim_path 0.12)")
-    said=$(VIMRUNTIME=$runtime/usr/share/nvim/runtime "${run[@]}" "$runtime/usr/bin/nvim" --clean -l lua/claude-ide/install.lua "$library" 2>&1) ||
+    said=$(VIMRUNTIME=$runtime/usr/share/nvim/runtime "${run[@]}" "$runtime/usr/bin/nvim" --clean -l lua/claude-ide/library/install.lua "$library" 2>&1) ||
       fail "the Neovim of $target cannot load it: $said"
     [[ ${said//[$'\r\n']/} == "sources $expected" ]] || fail "was compiled from other sources than these ($said, not $expected)"
     return
@@ -119,7 +119,7 @@ loads() {
     nvim=$(nvim_path "$version")
     [[ -x $nvim ]] || fail "there is no Neovim $version to load it: scripts/setup.sh nvims"
     expected=$(sources_key "$nvim")
-    said=$("$nvim" --clean -l lua/claude-ide/install.lua "$library" 2>&1) || fail "Neovim $version cannot load it: $said"
+    said=$("$nvim" --clean -l lua/claude-ide/library/install.lua "$library" 2>&1) || fail "Neovim $version cannot load it: $said"
     [[ ${said//[$'\r\n']/} == "sources $expected" ]] || fail "was compiled from other sources than these ($said, not $expected)"
   done
 }

@@ -20,7 +20,7 @@ nvim_path() { # VERSION
 }
 
 sources_key() { # NVIM   of the library's sources, which its file is named after
-  "$1" --clean -l - <<<'io.write(dofile("lua/claude-ide/install.lua").key("."))' 2>&1
+  "$1" --clean -l - <<<'io.write(dofile("lua/claude-ide/library/install.lua").key("."))' 2>&1
 }
 
 on_path() { # PROGRAM   on the user's PATH, without .deps/

@@ -19,14 +19,14 @@ check() { # NAME COMMAND...
 no_oxi_api() { ! grep -rnE --include='*.rs' '^[^/]*(nvim_oxi|oxi)::api|^[^/]*use nvim_oxi::\{[^}]*\bapi\b' crates; }
 
 # The layers of ARCHITECTURE.md, as far as grep can check them.
-only_native_loads_the_library() { # install.lua loads a download for a check, in a separate Neovim
-  ! grep -rnE --include='*.lua' 'package\.loadlib|claude_ide_native' lua plugin | grep -vE '^lua/claude-ide/(native|install)\.lua:'
+only_native_loads_the_library() { # library/install.lua loads a download for a check, in a separate Neovim
+  ! grep -rnE --include='*.lua' 'package\.loadlib|claude_ide_native' lua plugin | grep -vE '^lua/claude-ide/library/(native|install)\.lua:'
 }
 # A direct call crashes Neovim 0.10 and 0.11.
 one_module_closes_windows() {
-  ! grep -rnE --include='*.lua' 'nvim_win_(close|hide)' lua plugin | grep -v '^lua/claude-ide/window\.lua:'
+  ! grep -rnE --include='*.lua' 'nvim_win_(close|hide)' lua plugin | grep -v '^lua/claude-ide/base/window\.lua:'
 }
-# The dependencies between Lua modules: no cycles, no upward edges (scripts/layers.lua).
+# The dependencies between Lua modules: no cycles, no upward edges (scripts/rooms.lua).
 require_graph() { "$(nvim_path 0.12)" -l scripts/require-graph.lua; }
 # The same of the modules of each crate, without layers.
 rust_cycles() { "$python" scripts/rust-cycles.py; }

@@ -1,5 +1,5 @@
 -- Checks the dependencies of lua/claude-ide, at the top of files and inside functions: `nvim -l scripts/require-graph.lua`.
--- Fails on a cycle, on an edge that scripts/layers.lua does not allow, and on a module that is in no layer or does not exist. Also where
+-- Fails on a cycle, on an edge that scripts/rooms.lua does not allow, and on a module that is in no room or does not exist. Also where
 -- a function requires what can stand at the head as `lazy`, and where what stands there is used as if it were the module.
 -- `--print` lists each module with its dependencies.
 
@@ -213,20 +213,24 @@ local function cycles_of(graph)
   return found
 end
 
----@class claude-ide.layers.Unit
----@field layer integer from the bottom
+---@class claude-ide.rooms.Unit
+---@field layer integer from the bottom, through all rooms
 ---@field name string
 
----@param layers string[][] from the bottom
----@return fun(module: string): claude-ide.layers.Unit?
-local function units_of(layers)
-  local units = {}
-  for layer, names in ipairs(layers) do
-    for _, name in ipairs(names) do
-      if units[name] then
-        report("layers.lua names %s twice", name)
+---@param rooms { [1]: string, [2]: string[][]? }[] from the bottom
+---@return fun(module: string): claude-ide.rooms.Unit?
+local function units_of(rooms)
+  local units, layer = {}, 0
+  for _, room in ipairs(rooms) do
+    for _, names in ipairs(room[2] or { { "*" } }) do
+      layer = layer + 1
+      for _, name in ipairs(names) do
+        name = name == "*" and room[1] or room[1] .. "." .. name
+        if units[name] then
+          report("rooms.lua names %s twice", name)
+        end
+        units[name] = { layer = layer, name = name }
       end
-      units[name] = { layer = layer, name = name }
     end
   end
   return function(module)
@@ -257,11 +261,11 @@ end
 
 ---@param graph table<string, table<string, true>>
 local function check_layers(graph)
-  local unit_of = units_of(dofile("scripts/layers.lua"))
+  local unit_of = units_of(dofile("scripts/rooms.lua"))
   for _, module in ipairs(sorted(graph)) do
     local unit = unit_of(module)
     if not unit then
-      report("%s is in no layer of scripts/layers.lua", module)
+      report("%s is in no room of scripts/rooms.lua", module)
     else
       for _, name in ipairs(sorted(graph[module])) do
         local other = unit_of(name)

@@ -45,7 +45,7 @@ pytest=("$python" -m pytest ${which[@]+"${which[@]}"} --rootdir tests --config-f
 put_back() {
   local nvim
   nvim=$(nvim_path 0.11)
-  if [[ $("$nvim" --clean -l lua/claude-ide/install.lua "$before" 2>/dev/null) == "sources $(sources_key "$nvim")" ]]; then
+  if [[ $("$nvim" --clean -l lua/claude-ide/library/install.lua "$before" 2>/dev/null) == "sources $(sources_key "$nvim")" ]]; then
     mv -f "$before" "$library"
   fi
   rm -f "$before"

@@ -71,7 +71,7 @@ def pytest_sessionstart(session):
     version = _versions(session.config)[0]
     _set_up(f"nvim-{version}")
     nvim = binary(version)
-    ask = "lua io.stdout:write(select(2, require('claude-ide.native').load()) or '')"
+    ask = "lua io.stdout:write(select(2, require('claude-ide.library.native').load()) or '')"
     command = [nvim, "--clean", "--headless", "--cmd", f"set rtp+={ROOT}", "--cmd", ask, "--cmd", "qall"]
     if problem := subprocess.run(command, capture_output=True, text=True, timeout=120, check=False).stdout:
         pytest.exit(problem, returncode=2)

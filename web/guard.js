@@ -1,7 +1,7 @@
 // Decides whether an answer is meant for its card: only if the card's buttons have been visible, and in place, for a
 // moment. A press meant for the previous card, or for a button that moved away, answers nothing.
 
-/** As long as Neovim's own windows: `lua/claude-ide/ui/guard/times.lua`. */
+/** As long as Neovim's own windows: `lua/claude-ide/base/guard_times.lua`. */
 const CALM = 600;
 /** Pixels of the buttons that must be visible. */
 const EDGE = 8;

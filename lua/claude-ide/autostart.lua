@@ -2,12 +2,12 @@
 
 local lazy = require("claude-ide.lazy")
 local config = lazy("claude-ide.config")
-local ide_process = lazy("claude-ide.process")
-local log = lazy("claude-ide.log")
-local notice = lazy("claude-ide.ui.notice")
-local one_line = lazy("claude-ide.ui.one_line")
+local ide_process = lazy("claude-ide.base.process")
+local log = lazy("claude-ide.base.log")
+local notice = lazy("claude-ide.base.notice")
+local one_line = lazy("claude-ide.base.one_line")
 local server = lazy("claude-ide.server")
-local update = lazy("claude-ide.update")
+local update = lazy("claude-ide.library.update")
 
 require("claude-ide.app")
 

@@ -3,8 +3,8 @@
 local lazy = require("claude-ide.lazy")
 local config = lazy("claude-ide.config")
 local leave = lazy("claude-ide.leave")
-local mention = lazy("claude-ide.mention")
-local proposal = lazy("claude-ide.proposal")
+local mention = lazy("claude-ide.context.mention")
+local proposal = lazy("claude-ide.edits.proposal")
 local server = lazy("claude-ide.server")
 local status = lazy("claude-ide.status")
 local terminal = lazy("claude-ide.terminal")
@@ -15,7 +15,7 @@ local M = {}
 ---@param opts? claude-ide.Opts
 function M.setup(opts)
   config.setup(opts)
-  local selection = package.loaded["claude-ide.selection"]
+  local selection = package.loaded["claude-ide.context.selection"]
   if type(selection) == "table" then
     selection.reconfigure()
   end
@@ -105,10 +105,10 @@ end
 ---@type table<string, fun(): table> loaded on use
 local PARTS = {
   review = function()
-    return require("claude-ide.review")
+    return require("claude-ide.edits.review")
   end,
   sessions = function()
-    return require("claude-ide.sessions.api")
+    return require("claude-ide.board.api")
   end,
 }
 

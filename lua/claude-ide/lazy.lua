@@ -1,4 +1,4 @@
--- Names a module at the head of a file and loads it at its first use: `local notice = lazy("claude-ide.ui.notice")`. Its type is that
+-- Names a module at the head of a file and loads it at its first use: `local notice = lazy("claude-ide.base.notice")`. Its type is that
 -- of `require` (.emmyrc.json).
 -- Invariants: each use sees what `package.loaded` has at that time. What stands for a module is indexed, written to or called, nothing
 -- else: listed, compared or passed on, it is not the module. Use `require` there.

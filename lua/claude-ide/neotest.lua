@@ -2,7 +2,7 @@
 -- `consumers = { claude = require("claude-ide.neotest") }` in `neotest.setup()`.
 -- Invariant: cancelling a call stops its run.
 local lazy = require("claude-ide.lazy")
-local bus = lazy("claude-ide.bus")
+local bus = lazy("claude-ide.base.bus")
 local locate = lazy("claude-ide.language.locate")
 
 local M = {}

@@ -29,19 +29,27 @@ end
 function M.get()
   local running = ask(package.loaded["claude-ide.server"], "is_running", false)
   local info = running and ask(package.loaded["claude-ide.server"], "info", nil) or nil
-  local problem = not running and ask(package.loaded["claude-ide.native"], "problem", nil) or nil
+  local problem = not running and ask(package.loaded["claude-ide.library.native"], "problem", nil) or nil
   return {
     running = running,
     problem = problem and (problem.what:gsub("^The", "the")) or nil,
     port = info and info.port,
     clients = running and ask(package.loaded["claude-ide.server"], "clients", {}) or {},
-    diffs = ask(package.loaded["claude-ide.proposal"], "count", 0),
-    review = ask(package.loaded["claude-ide.journal"], "counts", { files = 0, hunks = 0, conflicts = 0 }),
-    mentions = ask(package.loaded["claude-ide.mention"], "pending", 0),
-    selection = ask(package.loaded["claude-ide.selection"], "is_enabled", config.get().selection.enabled),
+    diffs = ask(package.loaded["claude-ide.edits.proposal"], "count", 0),
+    review = ask(
+      package.loaded["claude-ide.edits.journal"],
+      "counts",
+      { files = 0, hunks = 0, conflicts = 0 }
+    ),
+    mentions = ask(package.loaded["claude-ide.context.mention"], "pending", 0),
+    selection = ask(
+      package.loaded["claude-ide.context.selection"],
+      "is_enabled",
+      config.get().selection.enabled
+    ),
     sessions = vim.tbl_map(function(ours)
       return ours.session
-    end, ask(package.loaded["claude-ide.sessions.own"], "list", {})),
+    end, ask(package.loaded["claude-ide.terminal.own"], "list", {})),
     terminal = {
       running = ask(package.loaded["claude-ide.terminal"], "is_running", false),
       visible = ask(package.loaded["claude-ide.terminal"], "is_visible", false),

@@ -1,7 +1,7 @@
 -- A short text for a statusline. It is redrawn at every key, so the text is cached and only updated by events and two counters.
 
 local lazy = require("claude-ide.lazy")
-local bus = lazy("claude-ide.bus")
+local bus = lazy("claude-ide.base.bus")
 local facts = lazy("claude-ide.chat.facts")
 local ide_sessions = lazy("claude-ide.sessions")
 local ide_status = lazy("claude-ide.status")
@@ -47,7 +47,8 @@ end
 ---@return integer? mentions
 ---@return boolean? selection
 local function counters()
-  local mention, switch = package.loaded["claude-ide.mention"], package.loaded["claude-ide.selection"]
+  local mention, switch =
+    package.loaded["claude-ide.context.mention"], package.loaded["claude-ide.context.selection"]
   return mention and mention.pending(), switch and switch.is_enabled()
 end
 
@@ -182,7 +183,7 @@ local function current()
   return cached
 end
 
-local redraw_soon = require("claude-ide.soon")(function()
+local redraw_soon = require("claude-ide.base.soon")(function()
   local texts = current()
   if not vim.deep_equal(texts, drawn) then
     drawn = texts

@@ -75,7 +75,7 @@ def proposal(version: str, layout: str) -> tuple[float, float]:
 
 _REVIEW = """
 local began = vim.uv.hrtime()
-require("claude-ide.review").open()
+require("claude-ide.edits.review").open()
 vim.cmd.redraw()
 local took = (vim.uv.hrtime() - began) / 1e6
 assert(vim.fn.line(".") == 50, vim.fn.line("."))
@@ -99,7 +99,7 @@ def review(version: str, layout: str) -> tuple[float, float]:
             client.call("getDiagnostics", uri=f"file://{path}")
             path.write_text(new)
             client.call("getDiagnostics")
-            nvim.wait('#require("claude-ide.review").changes() == 1', what="the journal to know of the change")
+            nvim.wait('#require("claude-ide.edits.review").changes() == 1', what="the journal to know of the change")
             nvim.wait("vim.fn.getline(50):find('other')", what="the buffer to follow the disk")
             return nvim.lua(_REVIEW, timeout=60), nvim.lua(_STEPS, timeout=60)
         finally:

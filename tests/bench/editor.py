@@ -44,7 +44,7 @@ return times[#times / 2] / 1000
 READ_AHEAD = """
 local start = os.clock()
 local worked, since = start, vim.uv.hrtime()
-require("claude-ide.update").keep()
+require("claude-ide.library.update").keep()
 assert(vim.wait(30000, function()
   if os.clock() - worked > 0.001 then
     worked, since = os.clock(), vim.uv.hrtime()
@@ -175,8 +175,8 @@ class Editor:
     def answer_at_once(self) -> None:
         """From now on one line of Lua answers every call."""
         self._nvim.lua("""
-          local native = require("claude-ide.native")
-          require("claude-ide.wake").on({ "call" }, function(event)
+          local native = require("claude-ide.library.native")
+          require("claude-ide.library.wake").on({ "call" }, function(event)
             native.respond(event.id, '{"success":true,"filePath":"a.txt","isDirty":false,"isUntitled":false}')
           end)
         """)
@@ -202,7 +202,7 @@ class Editor:
 
         self.start_heartbeat()
         with_plugin = min(select() for _ in range(5))
-        self._nvim.lua('require("claude-ide.selection").disable()')
+        self._nvim.lua('require("claude-ide.context.selection").disable()')
         without = min(select() for _ in range(5))
         return max(0.0, with_plugin - without)
 

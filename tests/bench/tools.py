@@ -78,7 +78,7 @@ local client = vim.lsp.get_clients({ bufnr = 0 })[1]
 local params = { textDocument = { uri = vim.uri_from_bufnr(0) }, position = { line = 0, character = 0 } }
 local function once()
   local began = vim.uv.hrtime()
-  require("claude-ide.lsp").request(client, method, params, function()
+  require("claude-ide.base.lsp").request(client, method, params, function()
     bench_times[#bench_times + 1] = (vim.uv.hrtime() - began) / 1e6
     if #bench_times < count then vim.schedule(once) end
   end, 0)
@@ -90,7 +90,7 @@ ROUNDS = 200
 USES = "use(1)\n" * 30
 BIG = "".join(f"call_{number}(alpha,beta)  # a line like those of a real program\n" for number in range(20_000))
 FILES = {**{f"f{number}.py": USES for number in range(40)}, "big.py": BIG}
-SEEN = "(require('claude-ide.proposal').list()[1] or {}).seen"
+SEEN = "(require('claude-ide.edits.proposal').list()[1] or {}).seen"
 
 
 @contextlib.contextmanager
@@ -142,10 +142,10 @@ def stops_of_writes(directory: Path, version: str) -> dict[str, float]:
         call = client.start_call("rename", **rename)
         nvim.wait(SEEN, 60)
         longest("rename over 40 files, until it is seen")
-        nvim.lua("require('claude-ide.proposal').accept()")
+        nvim.lua("require('claude-ide.edits.proposal').accept()")
         client.call_result(call)
         longest("rename over 40 files, written and judged")
-        nvim.lua("require('claude-ide.journal')")
+        nvim.lua("require('claude-ide.edits.journal')")
         client.call("code_actions", path=nvim.path("f0.py"))
         longest("code_actions")
         nvim.edit("big.py")
@@ -157,7 +157,7 @@ def stops_of_writes(directory: Path, version: str) -> dict[str, float]:
             call = client.start_call("format", path=nvim.path("big.py"))
             nvim.wait(SEEN, 60)
             longest(f"format of 20,000 lines ({form}), until it is seen")
-            nvim.lua("require('claude-ide.proposal').reject()")
+            nvim.lua("require('claude-ide.edits.proposal').reject()")
             with contextlib.suppress(ToolError):
                 client.call_result(call)
     return figures

@@ -99,7 +99,7 @@ def measure(directory: Path, version: str, runs: int) -> Iterator[tuple[str, flo
         yield "longest freeze of Neovim meanwhile", nvim.longest_freeze_ms(), 16, "ms", ""
 
         nvim.lua("require('claude-ide.web').stop()")
-        nvim.wait("(require('claude-ide.native').web_info()) == nil", 30)
+        nvim.wait("(require('claude-ide.library.native').web_info()) == nil", 30)
         # Threads that read files end after ten idle seconds.
         deadline = time.monotonic() + 20
         while (left := threads(nvim.pid) + ports(nvim.pid) - before) > 0 and time.monotonic() < deadline:

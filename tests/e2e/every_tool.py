@@ -106,7 +106,7 @@ WRITES = [
 ACCEPTING = """
 local timer = assert(vim.uv.new_timer())
 timer:start(50, 50, vim.schedule_wrap(function()
-  for _, one in ipairs(require("claude-ide.proposal").list()) do
+  for _, one in ipairs(require("claude-ide.edits.proposal").list()) do
     if one.seen then require("claude-ide").accept() end
   end
 end))

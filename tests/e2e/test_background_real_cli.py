@@ -83,7 +83,7 @@ def test_a_session_that_works_goes_on_without_neovim_and_comes_back(start_with_c
     after.wait_screen("● All done.")
 
     # What it changed can be reviewed and undone.
-    after.wait("require('claude-ide.journal').counts().files == 1", what="the change to review")
+    after.wait("require('claude-ide.edits.journal').counts().files == 1", what="the change to review")
     after.cmd("Claude close")
     after.wait(lambda: state(after) == [session, "idle", True], what="the session to go on when its terminal is closed")
 

@@ -67,7 +67,7 @@ def test_what_the_editor_has_is_offered_and_reaches_the_model(session, mock_api)
     nvim.cmd("buffer a.txt")
     nvim.keys("ggcwONE<Esc>Vj")
     nvim.wait(
-        "((require('claude-ide.selection').latest() or {}).text or ''):find('^ONE\\ntwo')",
+        "((require('claude-ide.context.selection').latest() or {}).text or ''):find('^ONE\\ntwo')",
         what="the selection to be sent",
     )
 

@@ -106,7 +106,7 @@ def test_turns_are_read_as_they_happen_and_written_from_the_page_over_clear_to_t
     browser.type("and then")
     browser.key("Enter")
     browser.wait("document.querySelector('#queue li.queued') !== null")
-    nvim.wait("(require('claude-ide.proposal').list()[1] or {}).against ~= nil", what="the diff to be read")
+    nvim.wait("(require('claude-ide.edits.proposal').list()[1] or {}).against ~= nil", what="the diff to be read")
     press(browser, ".choice")
     nvim.wait(lambda: file.read_text() == "one\nTWO\n", what="the file")
     browser.wait("!document.querySelector('.card')", "that the card goes")

@@ -14,11 +14,11 @@ from harness.cli import QUESTION, call, version
 pytestmark = [pytest.mark.cli, pytest.mark.dealt]
 """Starting a CLI costs more than ten of its turns: each test is a session, and each comment in it a case of its own."""
 
-ONE_DIFF = "require('claude-ide.proposal').count() == 1"
-SEEN = "(require('claude-ide.proposal').list()[1] or {}).seen"
+ONE_DIFF = "require('claude-ide.edits.proposal').count() == 1"
+SEEN = "(require('claude-ide.edits.proposal').list()[1] or {}).seen"
 IN_THE_DIFF = f"{ONE_DIFF} and vim.b.claude_ide and vim.b.claude_ide.kind == 'proposal'"
 """From here on keys go to the proposal."""
-NO_DIFF = "require('claude-ide.proposal').count() == 0"
+NO_DIFF = "require('claude-ide.edits.proposal').count() == 0"
 LOST = "require('claude-ide.server').lost()[1]"
 
 
@@ -72,9 +72,9 @@ def start_for_a_mention(nvim, cli):
     """Starts the CLI after a mention, which must wait for it, and shows that it arrived."""
     for attempt in range(4):  # no sign says when it listens: a slow CLI drops the mention
         nvim.keys(":ClaudeSend<CR>")
-        nvim.wait("require('claude-ide.mention').pending() == 1")
+        nvim.wait("require('claude-ide.context.mention').pending() == 1")
         claude = cli(nvim)
-        nvim.wait("require('claude-ide.mention').pending() == 0")
+        nvim.wait("require('claude-ide.context.mention').pending() == 0")
         try:
             claude.wait_screen("@a.txt", PATIENCE if attempt == 3 else PATIENCE / 6)
             break
@@ -286,7 +286,7 @@ def test_what_was_accepted_and_is_not_written_is_reported(nvim, cli, tmp_path):
         return [line for line in nvim.lua("return vim.fn.execute('messages')").splitlines() if "did not write" in line]
 
     def wait_known():
-        nvim.wait("require('claude-ide.proposal.missing_writes').count() == 0", what="what became of it to be known")
+        nvim.wait("require('claude-ide.edits.proposal.missing_writes').count() == 0", what="what became of it to be known")
 
     # It is written, and formatted.
     accept(f"{read(nvim)} THEN {edit(nvim, 'two', 'TWO')} THEN SAY formatted")
@@ -402,7 +402,7 @@ def test_comes_back_when_the_server_restarts_not_when_it_is_disconnected_and_is_
     first.prompt(f"{edit(nvim, 'three', 'THREE')} THEN SAY first")
     nvim.wait(ONE_DIFF)
     second.prompt(f"{read(nvim, 'b.txt')} THEN {edit(nvim, 'second', '2nd', 'b.txt')}")
-    nvim.wait("require('claude-ide.proposal').count() == 2")  # every prompt closes its own client's tabs
+    nvim.wait("require('claude-ide.edits.proposal').count() == 2")  # every prompt closes its own client's tabs
     first.answer("1")
     nvim.wait(ONE_DIFF)
     second.wait_screen(QUESTION)

@@ -85,7 +85,7 @@ def test_what_is_changed_in_each_mode_waits_and_is_undone(nvim, cli, tmp_path):
     (nvim.project / "change").write_text(script)
     commit_all(nvim.project)
     nvim.lua("""
-      local checkpoints = require("claude-ide.journal.checkpoints")
+      local checkpoints = require("claude-ide.edits.journal.checkpoints")
       local take = checkpoints.take
       checkpoints.take = function(folder, is_first, done, since)
         take(folder, is_first, function(...) done(...) taken = true end)
@@ -116,7 +116,7 @@ def test_what_is_changed_in_each_mode_waits_and_is_undone(nvim, cli, tmp_path):
         nvim.wait(lambda expected=expected: nvim.lua(WAITING) == expected, what="three files to wait for a review")
         # Undo only when all is written, so that nothing of the turn counts as a foreign change.
         nvim.wait(
-            "local turns = require('claude-ide.journal').turns() return turns[#turns].ended ~= nil", what="its end"
+            "local turns = require('claude-ide.edits.journal').turns() return turns[#turns].ended ~= nil", what="its end"
         )
         nvim.answer(1)
         nvim.keys(":Claude undo<CR>")
@@ -199,8 +199,8 @@ def test_a_change_that_the_user_did_not_allow_is_warned_of_once_a_turn(start_nvi
 
     # The user allows it here, in the terminal for the session, by a rule of their own.
     said = edits(("one", "ONE"))
-    nvim.wait("(require('claude-ide.proposal').list()[1] or {}).seen", what="the diff")
-    nvim.lua("assert(require('claude-ide.proposal').accept())")
+    nvim.wait("(require('claude-ide.edits.proposal').list()[1] or {}).seen", what="the diff")
+    nvim.lua("assert(require('claude-ide.edits.proposal').accept())")
     claude.wait_screen(said)
     said = edits(("two", "TWO"), ("three", "THREE"))
     claude.answer("2")  # all edits of the session
@@ -244,6 +244,6 @@ def test_a_change_that_the_user_did_not_allow_is_warned_of_once_a_turn(start_nvi
     switch(claude, "manual mode on")
     claude.prompt(f"{call('Bash', command='sort -o c.txt a.txt', description='Sort')} THEN SAY sorted")
     assert allow_until(claude, nvim, "● sorted")
-    changed = "#require('claude-ide.journal').changes('turn') == 1"
+    changed = "#require('claude-ide.edits.journal').changes('turn') == 1"
     nvim.wait(changed, what="what the command did")
     assert not is_warned(None)

@@ -13,8 +13,8 @@ from harness.scripted_model import Reply
 pytestmark = [pytest.mark.cli, pytest.mark.dealt]
 """Starting a CLI costs more than ten of its turns: each test is a session, and each comment in it a case of its own."""
 
-ONE_DIFF = "require('claude-ide.proposal').count() == 1"
-SEEN = "(require('claude-ide.proposal').list()[1] or {}).seen"
+ONE_DIFF = "require('claude-ide.edits.proposal').count() == 1"
+SEEN = "(require('claude-ide.edits.proposal').list()[1] or {}).seen"
 ACTIVITY = "((require('claude-ide.terminal').session() or {}).state or {}).activity"
 FILES = {"a.txt": "one\ntwo\nthree\n"}
 
@@ -141,7 +141,7 @@ def test_the_reason_for_a_rejection_is_the_next_prompt_word_for_word(start_with_
     nvim.wait(ONE_DIFF)
     for reason, expected in REASONS.items():
         mock_api.script(edit(nvim))
-        nvim.lua("require('claude-ide.proposal').focus()")
+        nvim.lua("require('claude-ide.edits.proposal').focus()")
         nvim.wait(SEEN, what="the proposal to have been seen")
         nvim.lua("require('claude-ide').reject(...)", reason.format(project=nvim.project))
         expected = expected.format(project=nvim.project)
@@ -154,7 +154,7 @@ def test_the_reason_for_a_rejection_is_the_next_prompt_word_for_word(start_with_
     nvim.keys("<C-\\><C-n>")
     nvim.wait("vim.api.nvim_get_mode().mode ~= 't'")
     nvim.wait("require('claude-ide').status().diffs == 1")
-    nvim.lua("require('claude-ide.proposal').focus()")
+    nvim.lua("require('claude-ide.edits.proposal').focus()")
     nvim.wait(SEEN)
     nvim.keys("ZW")
     nvim.wait_screen("Reason:")

@@ -9,8 +9,8 @@ from harness.scripted_model import Reply
 
 pytestmark = [pytest.mark.cli]
 
-ONE_DIFF = "require('claude-ide.proposal').count() == 1"
-SEEN = "(require('claude-ide.proposal').list()[1] or {}).seen"
+ONE_DIFF = "require('claude-ide.edits.proposal').count() == 1"
+SEEN = "(require('claude-ide.edits.proposal').list()[1] or {}).seen"
 
 
 def open_another(nvim, command, number, mode="manual mode on"):

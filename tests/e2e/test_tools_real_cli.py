@@ -248,7 +248,7 @@ def test_in_a_mode_that_accepts_edits_the_cli_writes_without_a_review_and_it_is_
         one_by_one(claude, mock_api, turn, f"turn {first} is over")
         for (tool, _, says), text in zip(turn, tool_results(mock_api)[-len(turn) :], strict=True):
             assert says in text, (tool, text)
-    assert nvim.lua("return #require('claude-ide.proposal').pending()") == 0
+    assert nvim.lua("return #require('claude-ide.edits.proposal').pending()") == 0
     assert (nvim.project / "m.py").read_text() == files["m.py"].replace("add", "plus")
     text = (nvim.project / "core.py").read_text()
     assert text.startswith("ONE = 1\ndef plus(a: int, b: int) -> int:\n    return b + a\nTWO = 2\n")

@@ -102,7 +102,7 @@ def allow(nvim):
 
 
 TAKE_IT_FOR_IDLE = """
-local route, prompt = require("claude-ide.deliver.route"), require("claude-ide.terminal.prompt")
+local route, prompt = require("claude-ide.board.deliver.route"), require("claude-ide.terminal.prompt")
 local of, is_ready = route.of, prompt.is_ready
 route.of = function(...)
   local found = assert(of(...))
@@ -142,7 +142,7 @@ def a_diff_is_accepted_and_written_once(nvim, site, reader, mock_api):
         decision = reader.until({"type": "decision", "kind": "diff"})
         assert "-two\n+TWO" in decision["files"][0]["diff"]
         assert file.read_text() == "one\ntwo\n"
-        nvim.wait("(require('claude-ide.proposal').list()[1] or {}).against ~= nil", what="the file to be read")
+        nvim.wait("(require('claude-ide.edits.proposal').list()[1] or {}).against ~= nil", what="the file to be read")
         other.until({"type": "decision", "id": decision["id"]})
         reader.say(type="decide", id=decision["id"], choice="accept")
         for socket in (reader, other):
@@ -219,7 +219,7 @@ def test_a_chat_is_written_to_and_read_as_it_speaks(start_with_claude, mock_api)
         assert decision["kind"] == "diff" and "+new" in decision["files"][0]["diff"]
         reader.say(type="user_message", id="m3", content="and then?")
         reader.until({"type": "queued", "id": "m3"})
-        nvim.wait("(require('claude-ide.proposal').list()[1] or {}).against ~= nil")
+        nvim.wait("(require('claude-ide.edits.proposal').list()[1] or {}).against ~= nil")
         mock_api.script(Reply(text="Written."), Reply(text="Nothing."))
         reader.say(type="decide", id=decision["id"], choice="accept")
         reader.until({"type": "decision_closed", "id": decision["id"], "outcome": "accepted"})

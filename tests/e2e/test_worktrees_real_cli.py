@@ -28,7 +28,7 @@ def test_it_finds_the_neovim_of_another_work_tree_as_the_option_says(start_nvim,
 
     # In the lock file: `/ide` lists it, and with `--ide` it connects by itself.
     nvim.lua("require('claude-ide').setup({ workspace = { worktrees = 'all' } })")
-    nvim.lua("require('claude-ide.workspace').announce()")
+    nvim.lua("require('claude-ide.server.workspace').announce()")
     nvim.wait(lambda: str(fix) in nvim.locks()[0]["workspaceFolders"])
     claude = Cli(nvim.home, fix, mock_api, args=())
     try:
@@ -46,19 +46,19 @@ def test_it_finds_the_neovim_of_another_work_tree_as_the_option_says(start_nvim,
 
 PROPOSED = """
 local found = {}
-for _, one in ipairs(require("claude-ide.proposal").list()) do found[one.path] = one.id end
+for _, one in ipairs(require("claude-ide.edits.proposal").list()) do found[one.path] = one.id end
 return found
 """
 PENDING = "#require('claude-ide.requests').pending()"
 CHANGED_BY = """
 for _, client in ipairs(require("claude-ide.server").clients()) do
   if require("claude-ide.terminal").name_of(client) == ... then
-    return #(require("claude-ide.journal").files_to_review()[client.id] or {})
+    return #(require("claude-ide.edits.journal").files_to_review()[client.id] or {})
   end
 end
 """
 TO_REVIEW = """
-return vim.tbl_map(function(change) return change.path end, require("claude-ide.journal").changes())
+return vim.tbl_map(function(change) return change.path end, require("claude-ide.edits.journal").changes())
 """
 
 
@@ -138,9 +138,9 @@ def test_five_clis_in_three_work_trees_each_get_their_own_answers(start_with_cla
 
     # Each answer is for its own.
     ids = nvim.lua(PROPOSED)
-    nvim.lua("require('claude-ide.proposal').accept(...)", ids[str(docs / "docs.txt")])
-    nvim.lua("require('claude-ide.proposal').reject(...)", ids[str(fix / "a.txt")])
-    nvim.lua("require('claude-ide.proposal').accept(...)", ids[str(project / "a.txt")])
+    nvim.lua("require('claude-ide.edits.proposal').accept(...)", ids[str(docs / "docs.txt")])
+    nvim.lua("require('claude-ide.edits.proposal').reject(...)", ids[str(fix / "a.txt")])
+    nvim.lua("require('claude-ide.edits.proposal').accept(...)", ids[str(project / "a.txt")])
     nvim.wait(lambda: ended(nvim, "HERE is over") == "here" and ended(nvim, "DOCS is over") == "docs")
     nvim.wait(f"{PENDING} == 1")
     nvim.lua("local all = require('claude-ide.requests') all.focus(all.pending()[1])")
@@ -163,16 +163,16 @@ def test_five_clis_in_three_work_trees_each_get_their_own_answers(start_with_cla
     assert "1 to review" in next(line for line in lines if "writer" in line)
 
     # A review is undone in its worktree; the end of another one takes nothing from the rest.
-    nvim.lua("assert(require('claude-ide.journal.undo').undo(...))", str(fix / "new.txt"))
+    nvim.lua("assert(require('claude-ide.edits.journal.undo').undo(...))", str(fix / "new.txt"))
     nvim.wait(lambda: not (fix / "new.txt").exists())
     git(project, "commit", "-qam", "here")
     go_to(nvim, docs)
     nvim.cmd("Claude worktree done")
     nvim.wait_notice("to review there. Then `:Claude worktree done` again.")
-    nvim.lua("require('claude-ide.review').close()")
+    nvim.lua("require('claude-ide.edits.review').close()")
     go_to(nvim, docs)
     for path in nvim.lua(TO_REVIEW):
-        nvim.lua("assert(require('claude-ide.journal.undo').keep(...))", path)
+        nvim.lua("assert(require('claude-ide.edits.journal.undo').keep(...))", path)
     nvim.answer(2, "all of docs", 1)
     nvim.cmd("Claude worktree done")
     nvim.wait_notice("docs is in main now.")

@@ -9,7 +9,7 @@ from .nvim import Nvim
 _LUA = """
 local M = { sent = {}, list = {}, running = true, last = nil, refuse = {} }
 
-local publish = require("claude-ide.bus").emit
+local publish = require("claude-ide.base.bus").emit
 
 function M.is_running() return M.running end
 function M.start() if not M.running then M.running = true publish("server_started", {}) end return {} end

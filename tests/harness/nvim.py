@@ -25,9 +25,9 @@ VERSIONS = ("0.10", "0.11", "0.12")
 
 
 _UNDO = """
-local turn, undo = ..., require("claude-ide.journal.undo")
+local turn, undo = ..., require("claude-ide.edits.journal.undo")
 undone = nil
-require("claude-ide.journal").when_known(function()
+require("claude-ide.edits.journal").when_known(function()
   turn = turn or undo.undoable_turn()
   if not turn then
     undone = {}
@@ -164,13 +164,13 @@ class Nvim:
 
     def keys_count(self) -> None:
         """Ends the input guard's wait: everything has been visible for long and no typing goes on, so the next key counts."""
-        self.lua("local times = require('claude-ide.ui.guard.times') times.unread, times.gap = 0, 0")
+        self.lua("local times = require('claude-ide.base.guard_times') times.unread, times.gap = 0, 0")
 
     def modules_are_cached(self) -> None:
         """Waits until all modules of the plugin are loaded or cached, so that none is read from disk any more."""
         self.wait(
             """
-            local root = require("claude-ide.native").plugin_root() .. "/lua/"
+            local root = require("claude-ide.library.native").plugin_root() .. "/lua/"
             local function is_module(name) return name:match("%.lua$") end
             return vim.iter(vim.fs.find(is_module, { path = root .. "claude-ide", limit = 1000 })):all(function(path)
               local module = path:sub(#root + 1, -5):gsub("/", "."):gsub("%.init$", "")
@@ -328,7 +328,7 @@ _NO_PROVIDERS = "vim.g.loaded_python3_provider = 0"
 """Else each first Python file makes Neovim run `python3`; pyenv's shim alone costs 0.7 s."""
 
 
-_READS_NOTHING_AHEAD = "require('claude-ide.update').keep = function() end"
+_READS_NOTHING_AHEAD = "require('claude-ide.library.update').keep = function() end"
 """Modules are read on first use: reading all of them ahead takes 70 ms of a processor (`tests/bench/run.py --only costs`)."""
 
 

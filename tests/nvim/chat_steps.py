@@ -102,19 +102,19 @@ def wait_asked(nvim, words):
 def wait_diff(nvim, count=1):
     """Waits until a diff is shown and counts as seen."""
     nvim.wait(
-        f"require('claude-ide.proposal').count() == {count} and require('claude-ide.proposal').list()[1].seen",
+        f"require('claude-ide.edits.proposal').count() == {count} and require('claude-ide.edits.proposal').list()[1].seen",
         what="a diff",
     )
 
 
 def accept(nvim):
     """Accepts the proposal, or the changeset, that is shown."""
-    nvim.lua("assert(require('claude-ide.proposal').accept())")
+    nvim.lua("assert(require('claude-ide.edits.proposal').accept())")
 
 
 def reject(nvim, reason=None):
     """Rejects it."""
-    nvim.lua("assert(require('claude-ide.proposal').reject(nil, ...))", *([reason] if reason else []))
+    nvim.lua("assert(require('claude-ide.edits.proposal').reject(nil, ...))", *([reason] if reason else []))
 
 
 def edit_proposal(nvim, first, last, lines):

@@ -36,17 +36,17 @@ return {
   autocmds = autocmds,
   tabs = #vim.api.nvim_list_tabpages(),
   wins = #vim.api.nvim_list_wins(),
-  pending = require("claude-ide.proposal").count(),
+  pending = require("claude-ide.edits.proposal").count(),
 }
 """
 
 _SEEN = """
 local id = ...
-return vim.iter(require("claude-ide.proposal").list()):any(function(diff) return diff.id == id and diff.seen end)
+return vim.iter(require("claude-ide.edits.proposal").list()):any(function(diff) return diff.id == id and diff.seen end)
 """
 
 LOOK_MS = 1000
-"""Longer than a user must have looked at a proposal shown during typing, or after a decision (`ui/guard/times.lua`)."""
+"""Longer than a user must have looked at a proposal shown during typing, or after a decision (`base/guard_times.lua`)."""
 
 CLEAN = {"buffers": [], "autocmds": [], "tabs": 1, "wins": 1, "pending": 0}
 

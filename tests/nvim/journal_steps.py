@@ -98,7 +98,7 @@ class Claude:
             self.edited(name, old, new, before)
 
     def changes(self, scope="unreviewed"):
-        found = self.nvim.lua("return require('claude-ide.journal').changes(...)", scope)
+        found = self.nvim.lua("return require('claude-ide.edits.journal').changes(...)", scope)
         return {os.path.basename(change["path"]): change for change in found}
 
     def wait(self, **expected):

@@ -136,7 +136,7 @@ def test_a_program_that_is_not_there_is_a_clear_sentence(start_nvim):
 # Counts the texts that are taken one by one.
 WATCH = """
 looks = 0
-local native = require("claude-ide.native")
+local native = require("claude-ide.library.native")
 local next_event = native.agent_next
 native.agent_next = function(...)
   local event = next_event(...)

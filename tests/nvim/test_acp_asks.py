@@ -383,7 +383,7 @@ def test_one_who_goes_back_sees_what_was_chosen(begin_acp):
           { question = "Why?", multiSelect = false, options = { { label = "so" } } },
         }
         local chat = require('claude-ide.chat').current()
-        require('claude-ide.card.question').ask({
+        require('claude-ide.requests.card.question').ask({
           requester = chat.requester, chat = chat, id = "x", send = function() end,
           ask = { kind = "questions", questions = questions },
         })

@@ -199,14 +199,14 @@ def test_a_session_with_codex(begin, mock_api):
                 + " THEN SAY after",
             )
             nvim.wait(
-                "local changeset = require('claude-ide.proposal').pending()[1] "
-                "return changeset and require('claude-ide.proposal').list()[1].seen",
+                "local changeset = require('claude-ide.edits.proposal').pending()[1] "
+                "return changeset and require('claude-ide.edits.proposal').list()[1].seen",
                 what="the changeset to be seen",
             )
             assert (c.read_text(), d.read_text()) == (f"one\n{old_c}\nthree\n", LINES)
             if not is_whole:
                 nvim.answer("")
-                nvim.lua("require('claude-ide.proposal').pending()[1].files[2].dropped = true")
+                nvim.lua("require('claude-ide.edits.proposal').pending()[1].files[2].dropped = true")
             accept(nvim)
             nvim.wait(lambda new=new: c.read_text() == f"one\n{new}\nthree\n", what="what was accepted")
             if not is_whole:

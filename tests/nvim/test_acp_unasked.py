@@ -32,9 +32,9 @@ def does(nvim, *lines):
 
 
 def changes(nvim):
-    nvim.wait("#require('claude-ide.journal').changes('all') > 0", what="the journal")
+    nvim.wait("#require('claude-ide.edits.journal').changes('all') > 0", what="the journal")
     return nvim.lua(
-        "return vim.tbl_map(function(change) return vim.fs.basename(change.path) end, require('claude-ide.journal').changes('all'))"
+        "return vim.tbl_map(function(change) return vim.fs.basename(change.path) end, require('claude-ide.edits.journal').changes('all'))"
     )
 
 

@@ -121,16 +121,16 @@ def test_a_server_that_publishes_nothing_is_waited_for_once_and_not_for_long(ope
     nvim, agent = opened(server(answers, capabilities, silent="true"), files=FILES)
     agent.call("references", path="shapes.py", symbol="area", line=2)
     nvim.lua("""
-      local fresh = require("claude-ide.diagnostics.fresh")
+      local fresh = require("claude-ide.language.diagnostics.fresh")
       waits = {}
       local wait = fresh.wait
       fresh.wait = function(bufs, ...) vim.list_extend(waits, bufs) return wait(bufs, ...) end
-      require("claude-ide.proposal").propose = (function(propose)
+      require("claude-ide.edits.proposal").propose = (function(propose)
         return function(requester, handle, edit)
           edit.plan.unasked = true
           return propose(requester, handle, edit)
         end
-      end)(require("claude-ide.proposal").propose)
+      end)(require("claude-ide.edits.proposal").propose)
     """)
     assert "Fix (quickfix)" in agent.call("code_actions", path="shapes.py", line=2)[0]
     assert agent.call("rename", path="shapes.py", symbol="area", line=2, new_name="size")[0].startswith("Rename area")

@@ -207,7 +207,7 @@ def quit_before_the_prompt_is_stored(nvim, patience=None):
     nvim.lua(
         """
         looks = 0
-        local retry, patience = require("claude-ide.retry"), ...
+        local retry, patience = require("claude-ide.base.retry"), ...
         local until_found = retry.until_found
         function retry.until_found(look, ms, done)
           return until_found(function(answer) looks = looks + 1 look(answer) end, patience or ms, done)

@@ -130,7 +130,7 @@ def test_says_which_argument_is_wrong(nvim):
 
 def test_exports_what_lua_declares_and_nothing_else(nvim):
     exported = nvim.lua(OPEN + "return vim.tbl_keys(library)", str(LIBRARY))
-    declared = re.findall(r"^---@field (\w+) fun\(", (ROOT / "lua/claude-ide/native.lua").read_text(), re.MULTILINE)
+    declared = re.findall(r"^---@field (\w+) fun\(", (ROOT / "lua/claude-ide/library/native.lua").read_text(), re.MULTILINE)
     assert sorted(exported) == sorted([*declared, "panic"])
 
 
@@ -177,7 +177,7 @@ def test_takes_events_in_a_coroutine(nvim, connect, tmp_path):
     # The main loop is busy before the call is made, and goes on only when it is here: no other code can take it.
     nvim.notify(
         """
-        local native = require("claude-ide.native")
+        local native = require("claude-ide.library.native")
         local event
         local poll = coroutine.wrap(function() while true do event = native.poll() coroutine.yield() end end)
         vim.fn.writefile({}, ...)
@@ -220,7 +220,7 @@ def test_a_failing_finalizer_of_another_plugin_does_not_end_neovim(nvim):
 def test_survives_that_somebody_closes_every_handle(nvim, connect):
     """A plugin that closes all libuv handles closes ours too: events wait, Neovim lives."""
     client = connect(nvim)
-    nvim.lua('require("claude-ide.wake").handle():close()')
+    nvim.lua('require("claude-ide.library.wake").handle():close()')
     assert client.request("ping") == {}
     client.start_call("getWorkspaceFolders")
     assert client.request("ping") == {}
@@ -241,7 +241,7 @@ for name in pairs(package.loaded) do
   if name:find("^claude%-ide") then package.loaded[name] = nil end
 end
 vim.o.columns = 300
-local native = require("claude-ide.native")
+local native = require("claude-ide.library.native")
 local ok, value, err = pcall(native.status)
 return { ok, value == nil, err, select(2, require("claude-ide.server").start()), native.problem() }
 """
@@ -271,7 +271,7 @@ def put_library(copy, content=None):
     return library
 
 
-LOADS = 'local native = require("claude-ide.native") return native.load() ~= nil and native.problem() == nil'
+LOADS = 'local native = require("claude-ide.library.native") return native.load() ~= nil and native.problem() == nil'
 
 
 def of_another_processor(whole):
@@ -304,7 +304,7 @@ def test_explains_a_broken_library_and_lives(nvim, plugin_copy, damage, why):
 
 def test_explains_a_library_of_another_version(nvim, plugin_copy):
     put_library(plugin_copy)
-    native = plugin_copy / "lua" / "claude-ide" / "native.lua"
+    native = plugin_copy / "lua" / "claude-ide" / "library" / "native.lua"
     native.write_text(native.read_text().replace('M.VERSION = "', 'M.VERSION = "9.'))
     err, detail = load_copy(nvim, plugin_copy)
     assert err.startswith("The library is of version ")
@@ -313,7 +313,7 @@ def test_explains_a_library_of_another_version(nvim, plugin_copy):
 
 
 def test_explains_a_library_that_lacks_a_function(nvim):
-    err = nvim.lua('vim.o.columns = 300 return (select(2, require("claude-ide.native").begin()))')
+    err = nvim.lua('vim.o.columns = 300 return (select(2, require("claude-ide.library.native").begin()))')
     mend = "make build-dev" if any((ROOT / "target" / "debug").glob("libclaude_ide_native.*")) else ":Claude install"
     assert err == f"The library does not fit the plugin: `{mend}`, then restart Neovim."
     assert "It has no begin()" in nvim.log()
@@ -321,7 +321,7 @@ def test_explains_a_library_that_lacks_a_function(nvim):
 
 def test_a_library_that_tells_no_sources_is_an_older_one(nvim, plugin_copy):
     put_library(plugin_copy)
-    native = plugin_copy / "lua" / "claude-ide" / "native.lua"
+    native = plugin_copy / "lua" / "claude-ide" / "library" / "native.lua"
     older = "local ok, functions = pcall(entry) if ok then functions.sources_beside = nil end"
     native.write_text(native.read_text().replace("local ok, functions = pcall(entry)", older))
     err, detail = load_copy(nvim, plugin_copy)
@@ -344,14 +344,14 @@ def copied_sources(plugin_copy):
 
 
 def test_the_library_knows_the_sources_beside_it(nvim, tmp_path):
-    known = 'local native = require("claude-ide.native") return native.sources_beside(...) == native.sources()'
+    known = 'local native = require("claude-ide.library.native") return native.sources_beside(...) == native.sources()'
     assert nvim.lua(known, str(ROOT))
-    assert nvim.lua('return require("claude-ide.native").sources_beside(...) == nil', str(tmp_path))
+    assert nvim.lua('return require("claude-ide.library.native").sources_beside(...) == nil', str(tmp_path))
 
 
 def test_refuses_a_library_of_other_sources_with_the_same_version(nvim, plugin_copy, copied_sources):
     put_library(plugin_copy)
-    hint = 'return require("claude-ide.native").sources_beside(...) == require("claude-ide.native").sources()'
+    hint = 'return require("claude-ide.library.native").sources_beside(...) == require("claude-ide.library.native").sources()'
     assert nvim.lua(hint, str(plugin_copy))
     source = copied_sources / "nvim" / "src" / "lib.rs"
     source.write_text(source.read_text() + "\n// changed by an update\n")
@@ -360,7 +360,7 @@ def test_refuses_a_library_of_other_sources_with_the_same_version(nvim, plugin_c
     assert "was built from other sources" in detail
 
     source.write_text((ROOT / "crates" / "nvim" / "src" / "lib.rs").read_text())
-    assert nvim.lua('return require("claude-ide.native").load() ~= nil')
+    assert nvim.lua('return require("claude-ide.library.native").load() ~= nil')
     (source.parent / "new.rs").touch()
     assert not nvim.lua(hint, str(plugin_copy)), "a new file is seen, too"
 
@@ -373,4 +373,4 @@ def test_refuses_a_library_of_other_sources_with_the_same_version(nvim, plugin_c
 def test_the_library_and_lua_have_one_version():
     manifest = (ROOT / "Cargo.toml").read_text()
     version = manifest.split('[workspace.package]\nversion = "')[1].split('"')[0]
-    assert f'M.VERSION = "{version}"' in (ROOT / "lua" / "claude-ide" / "native.lua").read_text()
+    assert f'M.VERSION = "{version}"' in (ROOT / "lua" / "claude-ide" / "library" / "native.lua").read_text()

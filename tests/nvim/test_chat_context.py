@@ -156,7 +156,7 @@ def test_problems_are_named_but_nothing_of_what_is_withheld(start_nvim):
         for part in beside:
             assert f"{name} is private" in part and "return 1" not in part
     (nvim.project / ".env").write_text('KEY="top-secret"\n')
-    nvim.lua("require('claude-ide.privacy').reset() vim.cmd('edit a.lua')")
+    nvim.lua("require('claude-ide.server.privacy').reset() vim.cmd('edit a.lua')")
     nvim.lua("vim.diagnostic.set(1, 0, { { lnum = 0, col = 0, message = 'unlike \"top-secret\"' } })")
     assert 'unlike "(withheld)"' in expand(nvim, "#diagnostics")[0]
     for part in expand(nvim, everything)[3:]:

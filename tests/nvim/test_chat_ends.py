@@ -183,15 +183,15 @@ def test_what_commands_did_in_a_turn_that_ended_with_the_cli_is_known(lab, tmp_p
     lab.hold("started")
     say(nvim, "SAY never")
     lab.wait_held()
-    nvim.wait("#require('claude-ide.journal').turns() == 1", what="the turn")
-    nvim.wait("#require('claude-ide.journal.checkpoints').states() == 1", what="the checkpoint of the start")
+    nvim.wait("#require('claude-ide.edits.journal').turns() == 1", what="the turn")
+    nvim.wait("#require('claude-ide.edits.journal.checkpoints').states() == 1", what="the checkpoint of the start")
     (folder / "made.txt").write_text("by a command\n")
     lab.kill()
-    nvim.wait("#require('claude-ide.journal').changes() == 1", what="what the command made")
-    assert nvim.lua("return require('claude-ide.journal').turns()[1].ended ~= nil")
+    nvim.wait("#require('claude-ide.edits.journal').changes() == 1", what="what the command made")
+    assert nvim.lua("return require('claude-ide.edits.journal').turns()[1].ended ~= nil")
     # Later foreign changes are not the turn's.
     (folder / "other.txt").write_text("by somebody\n")
     nvim.keys(":Claude review<CR>")
     nvim.wait("#vim.api.nvim_list_tabpages() == 2", what="the review")
-    nvim.wait("#require('claude-ide.journal.checkpoints').states() == 0", what="the copies to go")
-    assert len(nvim.lua("return require('claude-ide.journal').changes()")) == 1
+    nvim.wait("#require('claude-ide.edits.journal.checkpoints').states() == 0", what="the copies to go")
+    assert len(nvim.lua("return require('claude-ide.edits.journal').changes()")) == 1

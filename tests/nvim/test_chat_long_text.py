@@ -109,7 +109,7 @@ def test_a_block_of_40000_lines_is_shown_and_forgotten_a_little_at_a_time(begin)
     nvim = begin(48 * 1024, 96 * 1024)
     nvim.lua("""
       require("claude-ide.transcript.painter").want = function() end
-      require("claude-ide.slice").MS = 0 -- one thing a turn
+      require("claude-ide.base.slice").MS = 0 -- one thing a turn
       local canvas = require("claude-ide.transcript.canvas")
       local while_open = require("claude-ide.transcript.while_open")
       local made, dropped = 0, 0

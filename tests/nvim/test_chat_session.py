@@ -196,7 +196,7 @@ def what_a_subagent_writes_unasked_waits_for_a_review(nvim, mock_api):
     """Outside a repository, and without a record in its transcript; it waits until the file's content is kept."""
     path = nvim.project / "a.txt"
     nvim.lua("""
-      local journal = require("claude-ide.journal")
+      local journal = require("claude-ide.edits.journal")
       local before_edit = journal.before_edit
       journal.before_edit = function(client, path, call)
         journal.before_edit = before_edit
@@ -211,7 +211,7 @@ def what_a_subagent_writes_unasked_waits_for_a_review(nvim, mock_api):
     say(nvim, "change it THEN SAY somebody changes it")
     nvim.wait(lambda: path.read_text() == "ONE\ntwo\n", what="the file")
     assert nvim.lua("return deferred") == "one"
-    nvim.wait("require('claude-ide.journal').counts().files == 1", what="a file to review")
+    nvim.wait("require('claude-ide.edits.journal').counts().files == 1", what="a file to review")
     nvim.wait(lambda: re.search(r"^  Agent Change it · ok · ", text(nvim), re.M), what="its end")
     wait_idle(nvim)
     nvim.answer(1)
@@ -231,7 +231,7 @@ def an_edit_that_is_announced_too_late_is_known_by_the_transcript(nvim):
     """)
     say(nvim, edit(path, "one", "ONE", "it late"))
     wait_answer(nvim, "\nit late")
-    nvim.wait("require('claude-ide.journal').counts().files == 1", what="a file to review")
+    nvim.wait("require('claude-ide.edits.journal').counts().files == 1", what="a file to review")
     nvim.lua("in_time()")
     nvim.answer(1)
     undo(nvim)
@@ -242,8 +242,8 @@ def a_turn_is_undone_alone_though_neovim_heard_of_it_when_it_was_over(nvim):
     path = nvim.project / "a.txt"
     say(nvim, edit(path, "one", "ONE", "the first"))
     wait_answer(nvim, "\nthe first")
-    nvim.wait("require('claude-ide.journal').counts().files == 1", what="a file to review")
-    ended = "local turns = require('claude-ide.journal').turns() return turns[#turns].ended ~= nil"
+    nvim.wait("require('claude-ide.edits.journal').counts().files == 1", what="a file to review")
+    ended = "local turns = require('claude-ide.edits.journal').turns() return turns[#turns].ended ~= nil"
     nvim.wait(ended, what="the first turn to be read to its end")
     nvim.lua(
         """
@@ -260,7 +260,7 @@ def a_turn_is_undone_alone_though_neovim_heard_of_it_when_it_was_over(nvim):
     say(nvim, edit(path, "two", "TWO", "the second"))
     wait_answer(nvim, "\nthe second")
     nvim.wait(
-        "local now = require('claude-ide.journal').changes()[1] return now and now.after == 'ONE\\nTWO\\n'",
+        "local now = require('claude-ide.edits.journal').changes()[1] return now and now.after == 'ONE\\nTWO\\n'",
         what="both changes to be known",
     )
     nvim.answer(1, 1)
@@ -288,7 +288,7 @@ def what_a_turn_changed_is_reviewed_undone_and_rewound(nvim):
     nvim.wait("require('claude-ide.statusline').text() == 'Claude idle'", what="the statusline")
     say(nvim, edit(path, "one", "ONE", "done"))
     wait_answer(nvim, "\ndone")
-    nvim.wait("require('claude-ide.journal').counts().files == 1", what="a file to review")
+    nvim.wait("require('claude-ide.edits.journal').counts().files == 1", what="a file to review")
     nvim.wait("require('claude-ide.statusline').text():find('1 to review') ~= nil", what="the statusline")
     nvim.answer(1)
     undo(nvim)
@@ -349,22 +349,22 @@ def test_an_edit_that_a_turns_end_overtakes_is_reviewed(begin_chat_with_stand_in
     nvim.lua(take_in, {"type": "prompt", "state": "started", "id": "p"})
     nvim.lua(take_in, {"type": "before_edit", "request": "h", "call": "edit", "paths": [str(path)]})
     nvim.lua(take_in, {"type": "turn", "outcome": "done"})
-    nvim.lua("require('claude-ide.journal').when_known(function() known = true end)")
+    nvim.lua("require('claude-ide.edits.journal').when_known(function() known = true end)")
     nvim.wait("known", what="the file to be looked at")
     path.write_text("ONE\n")
     result = {"content": [], "is_error": False}
     nvim.lua(take_in, {"type": "results", "by": "agent", "results": [["edit", result]]})
-    nvim.wait("require('claude-ide.journal').counts().files == 1", what="a file to review")
+    nvim.wait("require('claude-ide.edits.journal').counts().files == 1", what="a file to review")
     (turn,) = nvim.wait(
-        "local turns = require('claude-ide.journal').turns() return turns[#turns].ended and { turns[#turns] }",
+        "local turns = require('claude-ide.edits.journal').turns() return turns[#turns].ended and { turns[#turns] }",
         what="the end of the turn",
     )
     assert turn["files"] == [str(path)]
     path.write_text("of another program\n")
-    nvim.lua("require('claude-ide.journal').look_again()")
-    nvim.lua("known = false require('claude-ide.journal').when_known(function() known = true end)")
+    nvim.lua("require('claude-ide.edits.journal').look_again()")
+    nvim.lua("known = false require('claude-ide.edits.journal').when_known(function() known = true end)")
     nvim.wait("known")
-    undone = nvim.lua("return require('claude-ide.journal.undo').preview(...)", turn["id"])
+    undone = nvim.lua("return require('claude-ide.edits.journal.undo').preview(...)", turn["id"])
     assert undone == [] or undone[0].get("hunks", 0) == 0, undone
 
 

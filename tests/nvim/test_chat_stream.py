@@ -46,7 +46,7 @@ def test_a_chat_begins_in_turns_of_the_loop(start_nvim, tmp_path):
       prepare = vim.uv.new_prepare()
       prepare:start(function() turn = turn + 1 end)
       for _, each in ipairs({
-        { "native", "load" }, { "chat.windows", "fill" }, { "chat.chat", "begin" }, { "chat.prompt", "set_window_options" },
+        { "library.native", "load" }, { "chat.windows", "fill" }, { "chat.chat", "begin" }, { "chat.prompt", "set_window_options" },
       }) do
         local module = require("claude-ide." .. each[1])
         local fn = module[each[2]]
@@ -92,7 +92,7 @@ def test_an_interrupt_that_waits_fails_nothing_that_is_reported(begin_chat):
     nvim = begin_chat("one")
     wait_idle(nvim)
     nvim.lua("""
-      local ffi, native = require("ffi"), require("claude-ide.native")
+      local ffi, native = require("ffi"), require("claude-ide.library.native")
       ffi.cdef("extern unsigned char got_int;")
       local poll = native.poll
       function native.poll()

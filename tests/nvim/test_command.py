@@ -6,7 +6,7 @@ pytestmark = pytest.mark.dealt
 
 FAKE_MENTION = """
 _G.sent = {}
-package.preload["claude-ide.mention"] = function()
+package.preload["claude-ide.context.mention"] = function()
   return {
     send_file = function(...) table.insert(_G.sent, { "file", ... }) return true end,
     send_files = function(paths) table.insert(_G.sent, { "files", unpack(paths) }) return true end,
@@ -204,7 +204,7 @@ def test_connect_right_after_disconnect_keeps_the_server(start_nvim, connect):
     nvim.lua(
         """
         stops = 0
-        require("claude-ide.bus").on("server_stopped", function() stops = stops + 1 end)
+        require("claude-ide.base.bus").on("server_stopped", function() stops = stops + 1 end)
         vim.cmd("Claude disconnect")
         vim.cmd("Claude connect")
         """
@@ -273,7 +273,7 @@ def test_add_takes_files_folders_lines_and_names_with_blanks(start_nvim):
 def test_several_files_of_one_command_reach_the_cli_in_order(start_nvim, connect):
     nvim = start_nvim(files={"a.txt": "1\n", "b c.txt": "", "sub/d.txt": ""})
     nvim.keys(':Claude add a.txt "b c.txt" sub<CR>')
-    nvim.wait("require('claude-ide.mention').pending() == 3", what="mentions that wait")
+    nvim.wait("require('claude-ide.context.mention').pending() == 3", what="mentions that wait")
     nvim.wait("require('claude-ide.statusline').text() == 'Claude not connected · 3 queued'", what="the statusline")
     client = connect(nvim)
     nvim.wait(
@@ -307,7 +307,7 @@ def test_diffs_are_offered_and_the_chosen_one_is_gone_to(start_nvim):
     )
     nvim.lua(
         """
-        local diff, cwd = require("claude-ide.proposal"), vim.fn.getcwd()
+        local diff, cwd = require("claude-ide.edits.proposal"), vim.fn.getcwd()
         diff.list = function()
           return {
             { id = 7, client = 1, path = cwd .. "/a.txt", added = 2, removed = 1 },

@@ -123,7 +123,7 @@ def test_a_card_of_another_tab_page_is_closed(lab):
             client.cancel(call)
         else:
             nvim.lua(
-                "require('claude-ide.card.window').settle(require('claude-ide.requests').pending()[1], { outcome = 'rejected' })"
+                "require('claude-ide.requests.card.window').settle(require('claude-ide.requests').pending()[1], { outcome = 'rejected' })"
             )
         nvim.wait(f"{PENDING} == 0", what="the question to end")
         nvim.cmd("redraw! | tabfirst | redraw!")
@@ -600,7 +600,7 @@ def test_a_plan_is_neither_decided_nor_lost_by_writing_and_quitting(lab):
 def test_decide_names_whatever_waits_in_a_terminal(start_nvim):
     nvim = start_nvim(notices=True)
     nvim.lua("""
-      local ours = require("claude-ide.sessions.own")
+      local ours = require("claude-ide.terminal.own")
       function waits(for_what, terminal)
         ours.list = function()
           local state = { activity = "waiting", waiting_for = for_what }
@@ -864,7 +864,7 @@ def test_what_waits_is_listed_and_gone_to(lab):
     nvim.keys("q")
     nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the question to be put aside")
     diff = client.start_call("openDiff", old_file_path=str(nvim.project / "a.txt"), new_file_contents="two\n")
-    nvim.wait("require('claude-ide.proposal').count() == 1", what="the diff")
+    nvim.wait("require('claude-ide.edits.proposal').count() == 1", what="the diff")
     nvim.wait_kind("proposal")
     nvim.answer(1)
     nvim.cmd("Claude decide")
@@ -1003,7 +1003,7 @@ vim.cmd.edit(...)
 require("claude-ide").connect()
 folder = require("claude-ide.terminal.hook_folder")
 local hooks = folder.hooks(false).PreToolUse
-require("claude-ide.hook_context.unsaved").attach()
+require("claude-ide.context.hook_context.unsaved").attach()
 return hooks[1].hooks[1].command
 """
 NOTED = "#require('claude-ide.terminal.hook_folder').texts() == 1"
@@ -1081,5 +1081,5 @@ def test_unsaved_text_in_another_encoding_is_compared_as_it_is_read(nvim):
     nvim.cmd("edit latin1.txt")
     nvim.keys("Gorot<Esc>")
     nvim.wait(lambda: nvim.lines()[-1] == "rot" and nvim.mode() == "n")
-    diff = nvim.lua("return require('claude-ide.diffview.patch_text').of_unsaved(0, 1)")
+    diff = nvim.lua("return require('claude-ide.ui.diffview.patch_text').of_unsaved(0, 1)")
     assert diff == "@@ -2 +2,2 @@\n blau\n+rot\n"

@@ -148,23 +148,23 @@ _G.mend = function() broken[name] = whole end
 
 
 BROKEN = [
-    "proposal.writes.start",
-    "proposal.current_text.present",
-    "proposal.buffers.finish",
-    "diffview.hunks.follow",
+    "edits.proposal.writes.start",
+    "edits.proposal.current_text.present",
+    "edits.proposal.buffers.finish",
+    "ui.diffview.hunks.follow",
 ]
 BROKEN += [
-    "diffview.windows.open",
+    "ui.diffview.windows.open",
     "ui.window_options.window",
-    "diffview.unified.go_to_first",
-    "proposal.events.attach",
+    "ui.diffview.unified.go_to_first",
+    "edits.proposal.events.attach",
 ]
 BROKEN += ["ui.own_buffer.highlight"]
 
 
 @pytest.mark.parametrize(
     ("lines", "broken"),
-    [(1, BROKEN), (60000, ["proposal.buffers.finish", "diffview.comparison.run"])],
+    [(1, BROKEN), (60000, ["edits.proposal.buffers.finish", "ui.diffview.comparison.run"])],
     ids=["short", "long"],
 )
 def test_a_diff_that_cannot_be_shown_is_left_to_the_clis_prompt(start_nvim, lines, broken):
@@ -201,9 +201,9 @@ def test_one_that_cannot_be_shown_when_it_is_gone_to_leaves_the_others_alone(dif
     diffs.nvim.keys("i")
     diffs.nvim.wait("vim.fn.mode() == 'i'")
     diffs.propose(2, "b.txt", "B\n")
-    diffs.nvim.wait("require('claude-ide.proposal').list()[2].added")
-    diffs.nvim.lua(BREAK, "diffview.windows", "open")
-    ok, err = diffs.nvim.lua("local ok, err = require('claude-ide.proposal').focus(2) return { ok or false, err }")
+    diffs.nvim.wait("require('claude-ide.edits.proposal').list()[2].added")
+    diffs.nvim.lua(BREAK, "ui.diffview.windows", "open")
+    ok, err = diffs.nvim.lua("local ok, err = require('claude-ide.edits.proposal').focus(2) return { ok or false, err }")
     assert not ok and err == "The diff cannot be shown."
     assert diffs.answer(2)["outcome"] == "error"
     diffs.nvim.keys("<Esc>")

@@ -153,7 +153,7 @@ def test_unified_folds_unchanged_text_and_colours_empty_lines(start_nvim):
     assert len({plain, removed, added}) == 3
     for layout in ("vertical", "horizontal", "unified"):
         diffs.nvim.keys("gl")
-        diffs.nvim.wait(f"require('claude-ide.diffview.layout').preferred() == '{layout}'", what=layout)
+        diffs.nvim.wait(f"require('claude-ide.ui.diffview.layout').preferred() == '{layout}'", what=layout)
     diffs.nvim.wait(lambda: diffs.nvim.lua(folds) == [16, -1, 36, -1, 46], what="the folds again")
 
 

@@ -38,10 +38,10 @@ def test_a_diff_tells_when_it_is_there_and_how_it_ended(diffs, outcome, end):
 def test_at_the_event_the_diff_is_what_it_says(diffs):
     diffs.nvim.lua("""
       vim.api.nvim_create_autocmd("User", { pattern = "ClaudeDiffOpened", callback = function()
-        _G.opened = { vim.fn.bufname(), require("claude-ide.proposal").count() }
+        _G.opened = { vim.fn.bufname(), require("claude-ide.edits.proposal").count() }
       end })
       vim.api.nvim_create_autocmd("User", { pattern = "ClaudeDiffClosed", callback = function()
-        _G.closed = require("claude-ide.proposal").count()
+        _G.closed = require("claude-ide.edits.proposal").count()
       end })
     """)
     diffs.open(1, "b.txt", "B\n")
@@ -55,7 +55,7 @@ def test_one_that_was_never_on_the_screen_tells_its_end_only(diffs):
     diffs.nvim.keys("ihello")
     diffs.nvim.wait(lambda: diffs.nvim.mode() == "i")
     diffs.propose(1, "b.txt", "B\n", client=3)
-    diffs.nvim.wait("require('claude-ide.proposal').count() == 1")
+    diffs.nvim.wait("require('claude-ide.edits.proposal').count() == 1")
     diffs.nvim.lua("require('claude-ide.tools.claude_client').prompt_submitted(3)")
     ((name, data),) = seen(diffs, 1)
     assert (name, data["id"], data["client"], data["outcome"]) == ("ClaudeDiffClosed", 1, 3, "closed")

@@ -14,7 +14,7 @@ LINES = 200_000
 @pytest.fixture
 def diffs(start_nvim):
     diffs = Diffs(start_nvim(files={"b.txt": "b\n"}, args=["b.txt"]))
-    hold_timers(diffs.nvim, "diffview/comparison.lua")  # after 1.5 s it would settle for one change
+    hold_timers(diffs.nvim, "ui/diffview/comparison.lua")  # after 1.5 s it would settle for one change
     return diffs
 
 
@@ -140,7 +140,7 @@ def test_the_diffopt_of_the_user_counts(start_nvim):
 
 
 HUNKS = """
-local diff = require("claude-ide.proposal.state").entry(1)
+local diff = require("claude-ide.edits.proposal.state").entry(1)
 return vim.tbl_map(function(hunk) return { hunk.new, hunk.new_count } end, diff.file.hunks.list)
 """
 

@@ -51,7 +51,7 @@ def test_accepts_none_that_was_not_seen(diffs):
     see_all(diffs)
     (diffs.nvim.project / "d.txt").write_text("d\n")
     diffs.propose(4, "d.txt", "D\n")
-    diffs.nvim.wait("require('claude-ide.proposal').list()[4].tab ~= nil", what="the fourth to be open")
+    diffs.nvim.wait("require('claude-ide.edits.proposal').list()[4].tab ~= nil", what="the fourth to be open")
     diffs.nvim.keys(":Claude accept all<CR>")
     diffs.nvim.wait_screen("Look at 1 other proposal first, then accept or reject. 3 proposals accepted.")
     assert [diffs.outcomes(id) for id in (1, 2, 3, 4)] == [["saved"], ["saved"], ["saved"], []]
@@ -70,7 +70,7 @@ def test_rejects_all(diffs):
 def test_a_word_that_nobody_would_read_decides_nothing(diffs):
     diffs.nvim.keys(":Claude accept too long<CR>")
     diffs.nvim.wait_screen("unexpected argument")
-    assert len(diffs.nvim.lua("return require('claude-ide.proposal').list()")) == 3
+    assert len(diffs.nvim.lua("return require('claude-ide.edits.proposal').list()")) == 3
 
 
 def test_lists_them_in_the_quickfix_window(diffs):
@@ -114,7 +114,7 @@ def test_those_on_the_screen_say_how_many_more_wait(diffs):
     diffs.nvim.wait_screen("2 more")
     diffs.propose(4, "b.txt", "BB\n")
     diffs.nvim.wait_screen("3 more")
-    diffs.nvim.lua("require('claude-ide.proposal').accept(3)")
+    diffs.nvim.lua("require('claude-ide.edits.proposal').accept(3)")
     diffs.nvim.wait_screen("2 more")
 
 
@@ -133,11 +133,11 @@ return vim.tbl_map(function(item) return item.text end, vim.fn.getqflist())
 def propose(nvim, client, name, contents):
     """Sends an edit through the server; answers do not matter here."""
     path = str(nvim.project / name)
-    count = nvim.lua("return require('claude-ide.proposal').count()")
+    count = nvim.lua("return require('claude-ide.edits.proposal').count()")
     args = {"old_file_path": path, "new_file_path": path, "new_file_contents": contents, "tab_name": name}
     client.start_call("openDiff", **args)
-    nvim.wait(f"require('claude-ide.proposal').count() == {count + 1}")
-    nvim.wait("return vim.iter(require('claude-ide.proposal').list()):all(function(diff) return diff.added ~= nil end)")
+    nvim.wait(f"require('claude-ide.edits.proposal').count() == {count + 1}")
+    nvim.wait("return vim.iter(require('claude-ide.edits.proposal').list()):all(function(diff) return diff.added ~= nil end)")
 
 
 def test_each_names_its_session_and_no_two_are_alike(start_nvim, connect, sessions):

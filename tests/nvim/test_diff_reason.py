@@ -8,7 +8,7 @@ from harness.fake_cli import FakeCli
 
 pytestmark = pytest.mark.dealt
 
-SEEN = "(require('claude-ide.proposal').list()[1] or {}).seen"
+SEEN = "(require('claude-ide.edits.proposal').list()[1] or {}).seen"
 PASTE, END = b"\x1b[200~", b"\x1b[201~"
 
 
@@ -33,11 +33,11 @@ class Talk:
 
     def propose(self, client, name="a.txt"):
         path = str(self.nvim.project / name)
-        count = self.nvim.lua("return require('claude-ide.proposal').count()")
+        count = self.nvim.lua("return require('claude-ide.edits.proposal').count()")
         args = {"old_file_path": path, "new_file_path": path, "new_file_contents": "A\n", "tab_name": "tab"}
         request = client.start_call("openDiff", **args)
-        self.nvim.wait(f"require('claude-ide.proposal').count() == {count + 1}")
-        self.nvim.wait("(require('claude-ide.proposal').list()[1] or {}).tab")
+        self.nvim.wait(f"require('claude-ide.edits.proposal').count() == {count + 1}")
+        self.nvim.wait("(require('claude-ide.edits.proposal').list()[1] or {}).tab")
         return request
 
     def state(self, status, **more):
@@ -180,7 +180,7 @@ def test_it_does_not_wait_for_ever(talk):
           end
         end })
       end
-      require("claude-ide.sessions.rejection_reason").tell(1, "use two words")
+      require("claude-ide.terminal.rejection_reason").tell(1, "use two words")
     """)
     talk.wait_kept("use two words", "Claude was not ready")
 
@@ -188,7 +188,7 @@ def test_it_does_not_wait_for_ever(talk):
 def test_for_a_cli_in_another_terminal_it_is_kept(talk, connect):
     other = connect(talk.nvim)
     request = talk.propose(other, "b.txt")
-    talk.nvim.lua("require('claude-ide.proposal').reject(...)", request_id(talk, 2), "use two words")
+    talk.nvim.lua("require('claude-ide.edits.proposal').reject(...)", request_id(talk, 2), "use two words")
     assert other.call_result(request) == ["DIFF_REJECTED"]
     talk.wait_kept("use two words", "Claude runs in another terminal")
 
@@ -197,7 +197,7 @@ def request_id(talk, client):
     (id,) = talk.nvim.lua(
         """
         local client = ...
-        local mine = vim.tbl_filter(function(item) return item.client == client end, require("claude-ide.proposal").list())
+        local mine = vim.tbl_filter(function(item) return item.client == client end, require("claude-ide.edits.proposal").list())
         return vim.tbl_map(function(item) return item.id end, mine)
         """,
         client,
@@ -215,7 +215,7 @@ def test_the_clipboard_takes_what_is_kept_where_there_is_one(talk, connect):
     """)
     other = connect(talk.nvim)
     talk.propose(other, "b.txt")
-    talk.nvim.lua("require('claude-ide.proposal').reject(...)", request_id(talk, 2), "two\nlines")
+    talk.nvim.lua("require('claude-ide.edits.proposal').reject(...)", request_id(talk, 2), "two\nlines")
     talk.nvim.wait("_G.copied")
     assert talk.nvim.lua("return _G.copied") == ["two", "lines"]
     assert talk.nvim.notices() == ["Claude runs in another terminal. Your text is in the clipboard."]
@@ -243,7 +243,7 @@ def test_who_does_not_say_why_after_all_has_not_rejected(talk):
     ask_why(talk)
     talk.nvim.keys("use<Esc>")
     talk.nvim.wait(lambda: talk.nvim.mode() == "n")
-    assert talk.nvim.lua("return require('claude-ide.proposal').count()") == 1
+    assert talk.nvim.lua("return require('claude-ide.edits.proposal').count()") == 1
     ask_why(talk)
     talk.nvim.keys("<CR>")
     assert talk.ours.call_result(talk.request) == ["DIFF_REJECTED"]
@@ -274,6 +274,6 @@ def test_the_command_takes_words_as_they_are(talk, typed):
     talk.propose(talk.ours, "b.txt")
     talk.nvim.keys(f":Claude reject {typed}<CR>")
     assert talk.ours.call_result(talk.request) == ["DIFF_REJECTED"]
-    assert talk.nvim.lua("return require('claude-ide.proposal').count()") == 1
+    assert talk.nvim.lua("return require('claude-ide.edits.proposal').count()") == 1
     talk.state("idle")
     talk.wait_typed(PASTE + typed.encode() + b" " + END + b"\r")

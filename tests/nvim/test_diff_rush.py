@@ -262,7 +262,7 @@ def test_a_diff_takes_no_key_of_while_neovim_stood_still(diffs, when):
     (nvim.project / "typed").touch()
     nvim.wait("vim.g.done == 1", what="the keys to be done with")
     assert diffs.outcomes(1) == ["rejected"] and diffs.outcomes(2) == []
-    nvim.wait("require('claude-ide.proposal').list()[1].seen")
+    nvim.wait("require('claude-ide.edits.proposal').list()[1].seen")
     nvim.keys("ZZ")
     assert diffs.answer(2)["outcome"] == "saved"
 

@@ -111,14 +111,14 @@ def test_going_to_one_from_the_command_line_window_says_what_is_in_the_way(diffs
     nvim.keys("q:")
     nvim.wait("vim.fn.getcmdwintype() == ':'")
     diffs.propose(1, "b.txt", "B\n")
-    nvim.wait("(require('claude-ide.proposal').list()[1] or {}).against")
-    ok, err = nvim.lua("local ok, err = require('claude-ide.proposal').focus(1) return { ok or false, err }")
+    nvim.wait("(require('claude-ide.edits.proposal').list()[1] or {}).against")
+    ok, err = nvim.lua("local ok, err = require('claude-ide.edits.proposal').focus(1) return { ok or false, err }")
     assert not ok and err == "Close the command-line window first." and diffs.outcomes(1) == []
     nvim.keys(":q<CR>")
     diffs.wait_current(1)
     nvim.keys("q:")
     nvim.wait("vim.fn.getcmdwintype() == ':'")
-    assert nvim.lua("return require('claude-ide.proposal').focus(1)") is None
+    assert nvim.lua("return require('claude-ide.edits.proposal').focus(1)") is None
     nvim.keys(":q<CR>ZZ")
     assert diffs.answer(1)["outcome"] == "saved"
 
@@ -139,8 +139,8 @@ def test_can_be_decided_by_its_id_while_it_waits(diffs):
     diffs.nvim.keys("ihello")
     diffs.nvim.wait(lambda: diffs.nvim.mode() == "i")
     diffs.propose(1, "b.txt", "B\n")
-    diffs.nvim.wait(lambda: diffs.nvim.lua("return (require('claude-ide.proposal').list()[1] or {}).against"))
-    assert diffs.nvim.lua("return require('claude-ide.proposal').accept(1)") is True
+    diffs.nvim.wait(lambda: diffs.nvim.lua("return (require('claude-ide.edits.proposal').list()[1] or {}).against"))
+    assert diffs.nvim.lua("return require('claude-ide.edits.proposal').accept(1)") is True
     assert diffs.answer(1) == {"outcome": "saved", "contents": "B\n"}
     diffs.nvim.keys("<Esc>")
     diffs.nvim.wait(lambda: diffs.nvim.mode() == "n")
@@ -154,7 +154,7 @@ def test_one_that_waits_does_not_keep_neovim_from_quitting(diffs, prepared):
     nvim.wait(lambda: nvim.mode() == "c")
     if prepared:
         diffs.propose(1, "b.txt", "B\n")
-        nvim.wait("(require('claude-ide.proposal').list()[1] or {}).against")
+        nvim.wait("(require('claude-ide.edits.proposal').list()[1] or {}).against")
         nvim.keys("qa<CR>")
     else:  # in one call, so that no file can have been read
         nvim.lua("propose(...) vim.api.nvim_input('qa<CR>')", 1, 1, str(nvim.project / "b.txt"), "B\n", "tab 1")

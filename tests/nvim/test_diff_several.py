@@ -37,7 +37,7 @@ def test_lists_them_the_longest_waiting_first(diffs):
     diffs.open(1, "a.txt", "A\ntwo\n", name="first")
     diffs.propose(2, "b.txt", "one\ntwo\nthree\n", client=2, name="second")
     diffs.nvim.wait(lambda: diffs.traces()["tabs"] == 3)
-    listed = diffs.nvim.lua("return require('claude-ide.proposal').list()")
+    listed = diffs.nvim.lua("return require('claude-ide.edits.proposal').list()")
     project = str(diffs.nvim.project)
     assert [{key: item[key] for key in item if key != "tab"} for item in listed] == [
         {"id": 1, "source": "Claude", "client": 1, "path": f"{project}/a.txt", "tab_name": "first",
@@ -48,11 +48,11 @@ def test_lists_them_the_longest_waiting_first(diffs):
 
 
 def test_a_command_acts_on_the_diff_in_this_tab_and_elsewhere_on_the_longest_waiting(diffs):
-    assert diffs.nvim.lua("return { require('claude-ide.proposal').accept() }")[1] == "No open diffs."
+    assert diffs.nvim.lua("return { require('claude-ide.edits.proposal').accept() }")[1] == "No open diffs."
     for id, name in enumerate(("a.txt", "b.txt", "c.txt"), 1):
         diffs.propose(id, name, "new\n")
     diffs.nvim.wait(lambda: diffs.traces()["tabs"] == 4)
-    diffs.nvim.lua("require('claude-ide.proposal').focus(2)")
+    diffs.nvim.lua("require('claude-ide.edits.proposal').focus(2)")
     diffs.wait_current(2)
     assert diffs.accept(2, "b.txt", ":Claude accept<CR>") == "new\n"
     assert diffs.outcomes(1) == diffs.outcomes(3) == []
@@ -181,7 +181,7 @@ def test_a_command_decides_on_no_diff_that_nobody_has_seen(diffs, command, outco
     diffs.open(1, "a.txt", "A\n")
     nvim.lua("vim.keymap.set('n', 'gs', '<Cmd>Claude ' .. ... .. '<CR>')", command)
     diffs.propose(2, "b.txt", "B\n")
-    nvim.wait("(require('claude-ide.proposal').list()[2] or {}).against")
+    nvim.wait("(require('claude-ide.edits.proposal').list()[2] or {}).against")
     nvim.keys("gsgs")
     nvim.wait_screen("Look at b.txt first, then accept or reject.")
     assert diffs.answer(1)["outcome"] == outcome

@@ -82,7 +82,7 @@ def propose(nvim, client, text):
         "openDiff", old_file_path=str(nvim.project / "b.txt"), new_file_contents=text, tab_name="t"
     )
     nvim.wait(
-        "local list = require('claude-ide.proposal').list() return #list == 1 and list[1].seen", what="the proposal"
+        "local list = require('claude-ide.edits.proposal').list() return #list == 1 and list[1].seen", what="the proposal"
     )
     return asked
 
@@ -103,7 +103,7 @@ def test_a_diff_a_review_and_an_undo_work_wherever_neovim_runs(start_in, around)
     asked = propose(nvim, client, "accepted\n")
     nvim.notify("vim.cmd('Claude accept')")
     assert client.call_result(asked) == ["FILE_SAVED", "accepted\n"]
-    nvim.wait("require('claude-ide.proposal').count() == 0")
+    nvim.wait("require('claude-ide.edits.proposal').count() == 0")
     turn = Turn(nvim, client)
     turn.edit("a.txt", A_CLAUDE)
     turn.end("a.txt")
@@ -141,7 +141,7 @@ def test_an_undo_on_a_full_disk_loses_nothing(start_in):
         client.call("getDiagnostics", uri=f"file://{nvim.project / name}")
         nvim.lua("vim.fn.writefile({ 'short' }, ...)", name)
     client.call("getDiagnostics")
-    nvim.wait("#require('claude-ide.review').changes() >= 2")
+    nvim.wait("#require('claude-ide.edits.review').changes() >= 2")
     nvim.lua("pcall(vim.fn.writefile, { ('x'):rep(999999) }, 'small/fill')")
     assert contents() == ["short\n", "short\n"]
     nvim.answer(1)
@@ -205,7 +205,7 @@ def test_a_cli_killed_at_any_moment_of_a_turn_leaves_a_review_of_all_it_wrote(st
         time.sleep(rng.random() * 0.02)
         client.drop()
         nvim.wait("#require('claude-ide.server').clients() == 0")
-        nvim.wait("require('claude-ide.proposal').count() == 0", what=f"the diff {asked} to go with who asked")
+        nvim.wait("require('claude-ide.edits.proposal').count() == 0", what=f"the diff {asked} to go with who asked")
         nvim.wait(lambda written=written: set(waiting(nvim)) == set(written), what=f"{written} to be reviewed")
         nvim.answer(1, 1)
         nvim.notify("vim.cmd('Claude undo')")

@@ -31,7 +31,7 @@ def put_over(nvim, what):
 
 
 @pytest.mark.parametrize("over", OVER, ids=IDS)
-@pytest.mark.parametrize("how", ["review').close()", "review').open('all')", ""], ids=["closed", "anew", "quit"])
+@pytest.mark.parametrize("how", ["edits.review').close()", "edits.review').open('all')", ""], ids=["closed", "anew", "quit"])
 def test_over_a_review(start_nvim, connect, over, how):
     nvim = start_nvim(files={"a.txt": A, "b.txt": B}, args=["b.txt"])
     turn(nvim, connect(nvim), a_txt=None, b_txt=B.upper())
@@ -44,7 +44,7 @@ def test_over_a_review(start_nvim, connect, over, how):
     assert nvim.quit() == 0
 
 
-WAYS = ["bus').emit('client_disconnected', { id = 1 })", "proposal').reject(1)", ""]
+WAYS = ["base.bus').emit('client_disconnected', { id = 1 })", "edits.proposal').reject(1)", ""]
 
 
 @pytest.mark.parametrize(("over", "place", "how"), pairs(OVER, ["tab", "current", "float"], WAYS))
@@ -56,7 +56,7 @@ def test_over_a_diff(start_nvim, over, place, how):
     if how:
         nvim.lua(f"require('claude-ide.{how}")
         nvim.wait(lambda: diffs.traces()["buffers"] == [], what="the diff to go")
-        nvim.wait("require('claude-ide.proposal').count() == 0")
+        nvim.wait("require('claude-ide.edits.proposal').count() == 0")
     assert nvim.quit() == 0
 
 
@@ -112,7 +112,7 @@ ALONE = {
     ),
     "a text": (
         "text = require('claude-ide.ui.text_float').show('one', 'x')",
-        "require('claude-ide.window').close_all({ text })",
+        "require('claude-ide.base.window').close_all({ text })",
     ),
     "a question about code": (
         """require('claude-ide.notebook.confirm').ask({ name = 'P', language = 'python' }, { code = 'one' }, print)""",
@@ -214,7 +214,7 @@ def test_windows_of_a_diff_close(start_nvim, place, how):
     elif how == "decided":
         nvim.cmd("topleft new | tabfirst")
         send_away(nvim, "now", "proposal", tabs=4 if place == "tab" else 3)
-        nvim.lua("require('claude-ide.proposal').reject(1)")
+        nvim.lua("require('claude-ide.edits.proposal').reject(1)")
         nvim.wait(lambda: diffs.traces()["buffers"] == [], what="the diff to go")
     assert nvim.quit() == 0
 
@@ -227,12 +227,12 @@ def test_windows_of_a_review_close(start_nvim, connect, how):
     review(nvim)
     if how == "in another layout":
         send_away(nvim, "review", tabs=3)
-        nvim.lua("require('claude-ide.review').next_layout()")
+        nvim.lua("require('claude-ide.edits.review').next_layout()")
     else:
         send_away(nvim, "review", "changes", tabs=4)
         nvim.cmd("tabfirst")
         if how == "closed":
-            nvim.lua("require('claude-ide.review').close()")
+            nvim.lua("require('claude-ide.edits.review').close()")
             nvim.wait("#vim.api.nvim_list_wins() == 1")
     assert nvim.quit() == 0
 

@@ -15,7 +15,7 @@ FILES = {"a.txt": "".join(f"line {i}\n" for i in range(1, 21)), "b.txt": "b\n", 
 # ── the rule, told at random ──
 
 STORY = """
-local times, window = require("claude-ide.ui.guard.times"), require("claude-ide.ui.guard.window")
+local times, window = require("claude-ide.base.guard_times"), require("claude-ide.ui.guard.window")
 local buf, clock = vim.api.nvim_get_current_buf(), vim.uv.hrtime
 at = at or 0
 vim.uv.hrtime = function() return at * 1e6 end
@@ -289,7 +289,7 @@ def test_nothing_takes_the_focus_from_the_terminal_of_another_program(nvim):
 
 @pytest.mark.every_nvim
 def test_nothing_takes_the_focus_from_a_window_that_was_just_entered(nvim):
-    nvim.lua("require('claude-ide.ui.guard.times').entered = 1e6")
+    nvim.lua("require('claude-ide.base.guard_times').entered = 1e6")
     nvim.cmd("split b.txt")
     nvim.lua("open(1)")
     nvim.wait(lambda: opened(nvim) == [1], what="what is shown where no key has moved the focus")
@@ -298,9 +298,9 @@ def test_nothing_takes_the_focus_from_a_window_that_was_just_entered(nvim):
     nvim.lua("open(2)")
     nvim.wait("require('claude-ide.ui.guard.typing').quiet_for() > 400", what="a pause")
     assert opened(nvim) == [1]
-    nvim.lua("require('claude-ide.ui.guard.times').entered = 400 vim.cmd('doautocmd BufEnter')")
+    nvim.lua("require('claude-ide.base.guard_times').entered = 400 vim.cmd('doautocmd BufEnter')")
     nvim.wait(lambda: opened(nvim) == [1, 2], what="what waited")
-    nvim.lua("require('claude-ide.ui.guard.times').entered = 1e6")
+    nvim.lua("require('claude-ide.base.guard_times').entered = 1e6")
     nvim.keys("<C-w>w:q<CR>")
     nvim.wait("vim.fn.winnr('$') == 1")
     nvim.lua("open(3)")
@@ -319,7 +319,7 @@ function requester()
 end
 """
 CARD = """
-require("claude-ide.card.window").open({
+require("claude-ide.requests.card.window").open({
   request = { id = 1000, state = "pending", handle = {}, requester = requester() },
   text = function()
     local run = function() answers[#answers + 1] = "y" end
@@ -328,7 +328,7 @@ require("claude-ide.card.window").open({
 })
 """
 PLAN = """
-require("claude-ide.card.plan").ask({ ask = { plan = "make it" }, requester = requester() })
+require("claude-ide.requests.card.plan").ask({ ask = { plan = "make it" }, requester = requester() })
 """
 CODE = """
 require("claude-ide.notebook.document").wanted = function(_, done) done({ language = "r" }) end
@@ -359,7 +359,7 @@ def later_diff(nvim):
     nvim.keys("<Esc>")
     diffs.open(1, "b.txt", "B\n")
     diffs.propose(2, "c.txt", "C\n", client=2)
-    nvim.wait("(require('claude-ide.proposal').list()[2] or {}).against", what="the second one to be ready")
+    nvim.wait("(require('claude-ide.edits.proposal').list()[2] or {}).against", what="the second one to be ready")
     nvim.cmd("tabnew")
     nvim.keys("i")
     nvim.wait("vim.fn.mode() == 'i'")
@@ -405,7 +405,7 @@ WINDOWS = {
 def test_what_a_user_goes_on_typing_decides_nothing_in_what_opens_meanwhile(start_nvim, show, keys, outcome, opts):
     """`<Esc>`, then `:w`: the window opens in between, and was not meant."""
     nvim = start_nvim(files=FILES, args=["a.txt"], opts=opts)
-    nvim.lua("require('claude-ide').connect() require('claude-ide.ui.guard.times').unread = 1e9")
+    nvim.lua("require('claude-ide').connect() require('claude-ide.base.guard_times').unread = 1e9")
     nvim.keys("ihello")
     nvim.wait("vim.fn.mode() == 'i'")
     answers = show(nvim)
@@ -424,7 +424,7 @@ def test_what_a_user_goes_on_typing_decides_nothing_in_what_opens_meanwhile(star
 @pytest.mark.parametrize(("show", "key"), [(diff, "ZZ"), (other(CARD), "y")])
 def test_a_key_that_came_too_soon_is_not_lost_without_a_word(start_nvim, show, key):
     nvim = start_nvim(files=FILES, args=["a.txt"], notices=True)
-    nvim.lua("require('claude-ide').connect() require('claude-ide.ui.guard.times').unread = 1e9")
+    nvim.lua("require('claude-ide').connect() require('claude-ide.base.guard_times').unread = 1e9")
     nvim.keys("ihello")
     nvim.wait("vim.fn.mode() == 'i'")
     show(nvim)

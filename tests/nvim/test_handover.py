@@ -88,7 +88,7 @@ def test_the_calls_of_one_that_comes_back_are_those_of_its_session(start_nvim, c
     connect_agent(following, token=token)
     (agent,) = following.lua("return require('claude-ide.server').agents()")
     assert agent["run"] == "terminal:1 of the last Neovim"
-    assert following.lua("return require('claude-ide.sessions.own').of_caller(...)", agent["id"]) == session
+    assert following.lua("return require('claude-ide.terminal.own').of_caller(...)", agent["id"]) == session
 
 
 @pytest.mark.every_nvim

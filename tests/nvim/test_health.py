@@ -81,8 +81,8 @@ def test_an_old_cli_and_what_builds_the_library_are_named(start_nvim, tmp_path):
 
 def test_a_plugin_that_was_updated_beside_it_is_named(bare, installed):
     nvim = bare()
-    nvim.wait("require('claude-ide.update').is_outdated() == false", what="the plugin's files to be known")
-    source = installed / "lua" / "claude-ide" / "file.lua"
+    nvim.wait("require('claude-ide.library.update').is_outdated() == false", what="the plugin's files to be known")
+    source = installed / "lua" / "claude-ide" / "base" / "file.lua"
     source.write_text(source.read_text() + "\n")
     assert "The plugin was updated on disk while this Neovim ran" in health(nvim)
 
@@ -212,8 +212,8 @@ def test_its_help_links_lead_to_tags(start_nvim):
 
 def test_folders_that_cannot_be_written_to_and_two_copies_are_named(start_nvim, tmp_path):
     copy = tmp_path / "copy" / "lua" / "claude-ide"
-    copy.mkdir(parents=True)
-    (copy / "native.lua").touch()
+    (copy / "library").mkdir(parents=True)
+    (copy / "library" / "native.lua").touch()
     lua = f"vim.opt.runtimepath:append('{tmp_path}/copy') vim.env.XDG_STATE_HOME = '/dev/null/state'"
     text = health(start_nvim(init_lua=lua))
     assert "/dev/null/state/nvim cannot be written to: drafts" in text

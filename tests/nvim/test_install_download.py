@@ -81,7 +81,7 @@ def asset(nvim_binary, package, tmp_path):
     """The release's name for the library of these sources."""
     script = tmp_path / "asset.lua"
     script.write_text(
-        f"local install = dofile('{package}/lua/claude-ide/install.lua')\nio.write(install.names('{package}').asset)"
+        f"local install = dofile('{package}/lua/claude-ide/library/install.lua')\nio.write(install.names('{package}').asset)"
     )
     run = subprocess.run([nvim_binary, "--clean", "-l", script], capture_output=True, text=True, timeout=60, check=True)
     return run.stdout + run.stderr
@@ -539,7 +539,7 @@ def test_progress_replaces_itself_in_a_notifier_that_can(start_nvim):
         given[#given + 1] = { text, opts.id, opts.replace or "none" }
         return { number = #given }
       end
-      local show = require("claude-ide.ui.notice").progress("some id")
+      local show = require("claude-ide.base.notice").progress("some id")
       show("one") show("two")
     """)
     assert nvim.lua("return given") == [["one", "some id", "none"], ["two", "some id", {"number": 1}]]

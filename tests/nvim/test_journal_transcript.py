@@ -67,7 +67,7 @@ def test_a_turn_whose_end_is_seen_late_takes_nothing_of_the_next_one(claude):
     after_one_turn = claude.text("a.txt")
     claude.nvim.lua(
         """
-        local file = require("claude-ide.file")
+        local file = require("claude-ide.base.file")
         local read = file.read_later
         deferred = {}
         file.read_later = function(...)

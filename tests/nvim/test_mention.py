@@ -22,7 +22,7 @@ def editor(start_nvim):
     def start(clients=1, **kwargs):
         nvim = start_nvim(["a.txt"], files=FILES, notices=True, **kwargs)
         nvim.keep_events("ClaudeMentionSent")
-        nvim.server = FakeServer(nvim, "mention")
+        nvim.server = FakeServer(nvim, "context.mention")
         if clients:
             nvim.server.connect(roots=[nvim.project])
             wait_listening(nvim, 1)
@@ -36,14 +36,14 @@ HELD_PAUSE = """
 local defer = vim.defer_fn
 Pauses = {}
 vim.defer_fn = function(fn, ms)
-  if not debug.getinfo(2, "S").source:find("claude-ide/listening.lua", 1, true) then return defer(fn, ms) end
+  if not debug.getinfo(2, "S").source:find("claude-ide/server/listening.lua", 1, true) then return defer(fn, ms) end
   Pauses[#Pauses + 1] = fn
 end
 """
 
 
 def wait_listening(nvim, id):
-    nvim.wait(f'require("claude-ide.listening").is_listening({{ id = {id} }})')
+    nvim.wait(f'require("claude-ide.server.listening").is_listening({{ id = {id} }})')
 
 
 def mentioned(nvim):
@@ -69,7 +69,7 @@ def notices(nvim):
 
 
 def send(nvim, call):
-    return nvim.lua(f'return {{ require("claude-ide.mention").{call} }}')
+    return nvim.lua(f'return {{ require("claude-ide.context.mention").{call} }}')
 
 
 # --- what is sent
@@ -135,7 +135,7 @@ def test_a_handler_that_mentions_more_does_not_repeat_the_first(editor):
         vim.api.nvim_create_autocmd("User", { pattern = "ClaudeMentionSent", callback = function()
           if not done then
             done = true
-            require("claude-ide.mention").send_file("b.txt")
+            require("claude-ide.context.mention").send_file("b.txt")
           end
         end })
         """
@@ -156,7 +156,7 @@ def test_what_claude_could_not_read_is_refused(editor):
         "enew | file fugitive://x//1": "not a file",
     }.items():
         nvim.cmd(command)
-        sent, said = nvim.lua('local ok, err = require("claude-ide.mention").from_here() return { ok or false, err }')
+        sent, said = nvim.lua('local ok, err = require("claude-ide.context.mention").from_here() return { ok or false, err }')
         assert (sent, mentioned(nvim)) == (False, []), command
         assert why in said
 
@@ -172,7 +172,7 @@ def test_what_claude_could_not_read_is_refused(editor):
 def test_what_is_pointed_out_stays_on_a_narrow_screen_and_needs_no_key(start_nvim, files, expected):
     nvim = start_nvim(["a.txt"], files=FILES)
     nvim.cmd("set columns=80 noshowcmd")
-    FakeServer(nvim, "mention")
+    FakeServer(nvim, "context.mention")
     nvim.keys("x")
     nvim.wait("vim.bo.modified")
     nvim.keys(f":Claude add {' '.join(files)}<CR>")
@@ -189,7 +189,7 @@ def test_without_a_client_mentions_wait_and_go_out_in_order_once(editor):
     nvim = editor(clients=0)
     send(nvim, "send_range(1, 1)")
     send(nvim, 'send_file("b.txt")')
-    assert nvim.lua('return require("claude-ide.mention").pending()') == 2
+    assert nvim.lua('return require("claude-ide.context.mention").pending()') == 2
     assert notices(nvim)[-1] == "Queued for Claude: 2 mentions. Sent when a CLI connects."
     nvim.server.connect(1, state="connected")
     assert mentioned(nvim) == []
@@ -198,7 +198,7 @@ def test_without_a_client_mentions_wait_and_go_out_in_order_once(editor):
     nvim.server.connect(2)
     wait_listening(nvim, 2)
     assert len(mentioned(nvim)) == 2
-    assert nvim.lua('return require("claude-ide.mention").pending()') == 0
+    assert nvim.lua('return require("claude-ide.context.mention").pending()') == 0
     assert notices(nvim)[-1] == "Sent to Claude: 2 mentions"
 
 
@@ -216,9 +216,9 @@ def test_no_more_wait_than_is_configured(editor):
     nvim = editor(clients=0, opts={"mention": {"max_pending": 2}})
     for _ in range(2):
         assert send(nvim, "from_here()") == [True]
-    err = nvim.lua('return select(2, require("claude-ide.mention").from_here())')
+    err = nvim.lua('return select(2, require("claude-ide.context.mention").from_here())')
     assert err == "Not queued: 2 mentions are waiting already (`mention.max_pending`)."
-    assert nvim.lua('return require("claude-ide.mention").pending()') == 2
+    assert nvim.lua('return require("claude-ide.context.mention").pending()') == 2
 
 
 def test_a_client_that_could_not_take_a_mention_gets_it_later(editor):
@@ -303,7 +303,7 @@ def test_not_choosing_sends_nothing_and_a_client_that_leaves_meanwhile_is_not_wa
     nvim = two_clients(editor, ["."], ["."])
     send(nvim, "from_here()")
     nvim.lua("Choose(nil)")
-    assert (mentioned(nvim), nvim.lua('return require("claude-ide.mention").pending()')) == ([], 0)
+    assert (mentioned(nvim), nvim.lua('return require("claude-ide.context.mention").pending()')) == ([], 0)
     assert notices(nvim)[-1] == "Not sent to Claude."
     send(nvim, "from_here()")
     nvim.server.disconnect(2)

@@ -1,7 +1,7 @@
 """Mentions from explorers and the quickfix window.
 
 netrw and quickfix are real. For the others, stand-ins have the functions that we use, with the names and results of the
-commits that lua/claude-ide/mention/explorers.lua names; all were also tried by hand against the real plugins at those
+commits that lua/claude-ide/context/mention/explorers.lua names; all were also tried by hand against the real plugins at those
 commits.
 """
 
@@ -29,9 +29,9 @@ def editor(start_nvim):
         init_lua += "\nvim.notify = function() end"
         nvim = start_nvim(list(args), files=FILES, init_lua=init_lua, **kwargs)
         (nvim.project / "run.sh").chmod(0o755)
-        nvim.server = FakeServer(nvim, "mention")
+        nvim.server = FakeServer(nvim, "context.mention")
         nvim.server.connect(roots=[nvim.project])
-        nvim.wait('require("claude-ide.listening").is_listening({ id = 1 })')
+        nvim.wait('require("claude-ide.server.listening").is_listening({ id = 1 })')
         return nvim
 
     return start
@@ -62,7 +62,7 @@ def steps(nvim, moves):
 
 
 def why_not(nvim):
-    return nvim.lua('return select(2, require("claude-ide.mention").from_here())')
+    return nvim.lua('return select(2, require("claude-ide.context.mention").from_here())')
 
 
 # --- quickfix

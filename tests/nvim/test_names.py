@@ -68,7 +68,7 @@ def test_two_sessions_and_a_file_of_such_a_name(start_nvim):
     diffs.open(1, "a.txt", NEW)
     assert shown_file(nvim)[0] == "a.txt (Claude 2)"
     diffs.propose(2, "a.txt", "TWO\n", client=2)
-    nvim.wait("require('claude-ide.proposal').list()[2].tab", what="the second diff")
+    nvim.wait("require('claude-ide.edits.proposal').list()[2].tab", what="the second diff")
     nvim.cmd("tabnext 3")
     assert shown_file(nvim)[0] == "a.txt (Claude 3)"
     nvim.cmd("tabnext 2")
@@ -242,7 +242,7 @@ local requester = require("claude-ide.requests").requester({
   cannot_hear = function() end,
 })
 local path = vim.fn.getcwd() .. "/a.txt"
-diff = require("claude-ide.proposal").propose(requester, {}, { path = path, contents = "ONE\\n" })
+diff = require("claude-ide.edits.proposal").propose(requester, {}, { path = path, contents = "ONE\\n" })
 """
 
 

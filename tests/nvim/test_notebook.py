@@ -392,7 +392,7 @@ def test_it_is_listed_once_a_python_with_ipykernel_is_found(start_nvim, connect,
 LIST_CHANGED = "notifications/tools/list_changed"
 ALL_LISTEN = """
 return #vim.tbl_filter(function(client)
-  return not require("claude-ide.listening").is_listening(client)
+  return not require("claude-ide.server.listening").is_listening(client)
 end, require("claude-ide.server").clients()) == 0
 """
 SEND_MARK = """
@@ -409,7 +409,7 @@ def test_a_client_that_came_a_moment_before_hears_of_another_list_twice(start_nv
         require("claude-ide.tools.availability").SETTLED_MS = 0
         function set(is_able)
           able = is_able
-          require("claude-ide.bus").emit("abilities_changed")
+          require("claude-ide.base.bus").emit("abilities_changed")
         end
         """
     )

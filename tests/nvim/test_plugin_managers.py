@@ -97,7 +97,7 @@ class Upstream:
         self.publish()
 
     def _names(self):
-        script = f"local n = dofile('{self.folder}/lua/claude-ide/install.lua').names('{self.folder}') io.write(n.key, ' ', n.asset)"
+        script = f"local n = dofile('{self.folder}/lua/claude-ide/library/install.lua').names('{self.folder}') io.write(n.key, ' ', n.asset)"
         command = [self._nvim, "--clean", "-l", "-"]
         run = subprocess.run(command, input=script, capture_output=True, text=True, timeout=60, check=True)
         return (run.stdout + run.stderr).split()
@@ -161,7 +161,7 @@ def test_it_installs_updates_beside_the_old_library_and_removes(manager, nvim_ve
     nvim = start()
     client = connect(nvim)
     assert f"/{upstream.asset}" in releases.asked
-    for source in ("lua/claude-ide/file.lua", "crates/nvim/src/lib.rs"):
+    for source in ("lua/claude-ide/base/file.lua", "crates/nvim/src/lib.rs"):
         with (folder / source).open("a") as file:
             file.write("\n")
     upstream.publish()
@@ -176,7 +176,7 @@ def test_it_installs_updates_beside_the_old_library_and_removes(manager, nvim_ve
 
     after = start()
     after.wait("require('claude-ide.server').is_running()", what="the new library")
-    sources = after.lua("return require('claude-ide.native').sources()")
+    sources = after.lua("return require('claude-ide.library.native').sources()")
     assert sources in upstream.asset
     after.kill()
 

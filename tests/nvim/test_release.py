@@ -94,7 +94,7 @@ def test_three_neovims_load_it(make, tmp_path):
         assert "Neovim 0.10 cannot load it" in said
     copy = tmp_path / "copy.so"
     sources = subprocess.run(
-        [ROOT / ".deps/nvim-0.12/bin/nvim", "--clean", "-l", ROOT / "lua/claude-ide/install.lua", LIBRARY],
+        [ROOT / ".deps/nvim-0.12/bin/nvim", "--clean", "-l", ROOT / "lua/claude-ide/library/install.lua", LIBRARY],
         capture_output=True, text=True, check=True, timeout=60,
     )  # fmt: skip
     key = (sources.stdout + sources.stderr).split()[1].encode()

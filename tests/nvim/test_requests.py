@@ -128,7 +128,7 @@ def test_the_statusline_counts_each_kind(nvim):
 
 EDIT = """
 local path = ...
-require("claude-ide.proposal").propose(requesters.chat, "toolu_1", { path = path, contents = "A\\n" })
+require("claude-ide.edits.proposal").propose(requesters.chat, "toolu_1", { path = path, contents = "A\\n" })
 """
 
 
@@ -137,7 +137,7 @@ def test_an_edit_can_come_from_any_requester(nvim):
     nvim.lua(EDIT, str(nvim.project / "a.txt"))
     diffs.wait_current(1)
     assert nvim.lua(
-        "local item = require('claude-ide.proposal').list()[1] return { item.source, item.client == nil }"
+        "local item = require('claude-ide.edits.proposal').list()[1] return { item.source, item.client == nil }"
     ) == [
         "Chat",
         True,
@@ -147,7 +147,7 @@ def test_an_edit_can_come_from_any_requester(nvim):
     nvim.lua("vim.ui.select = function(items, opts) _G.label = opts.format_item(items[1]) end")
     nvim.cmd("Claude diffs")
     assert nvim.lua("return label") == "a.txt  +1 −1 · Chat"
-    nvim.lua("require('claude-ide.proposal').reject(1, 'too loud')")
+    nvim.lua("require('claude-ide.edits.proposal').reject(1, 'too loud')")
     nvim.wait("#reported == 2")
     assert nvim.lua("return reported") == [["Chat", "words", "too loud"], ["Chat", "toolu_1", "rejected", ""]]
     diffs.wait_clean()

@@ -15,7 +15,7 @@ def editor(start_nvim):
 
     def start(content: str | bytes = CONTENT, **kwargs):
         nvim = start_nvim(["a.txt"], files={"a.txt": content}, **kwargs)
-        nvim.server = FakeServer(nvim, "selection")
+        nvim.server = FakeServer(nvim, "context.selection")
         nvim.server.connect()
         nvim.server.wait_sent("selection_changed", lambda sent: sent["filePath"])
         return nvim
@@ -148,7 +148,7 @@ def test_a_selection_of_200_000_lines_is_read_only_as_far_as_it_is_reported(edit
     assert len(sent["text"].encode()) == 256 * 1024
     lines_read = nvim.lua(
         """
-        local region = require("claude-ide.selection.region")
+        local region = require("claude-ide.context.selection.region")
         local read, get_lines, get_text = 0, vim.api.nvim_buf_get_lines, vim.api.nvim_buf_get_text
         local function counted(get)
           return function(...)
@@ -171,7 +171,7 @@ def test_a_selection_of_200_000_lines_is_read_only_as_far_as_it_is_reported(edit
 
 READ = """
 local line, kind, first, last = ...
-local buf, region = vim.api.nvim_create_buf(false, true), require("claude-ide.selection.region")
+local buf, region = vim.api.nvim_create_buf(false, true), require("claude-ide.context.selection.region")
 vim.api.nvim_buf_set_lines(buf, 0, -1, false, { line, "end" })
 local get_lines, bytes = vim.api.nvim_buf_get_lines, 0
 vim.api.nvim_buf_get_lines = function(...)

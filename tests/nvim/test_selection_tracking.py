@@ -23,7 +23,7 @@ def editor(start_nvim):
 
     def start(connect=True, files=FILES, args=("a.txt",), **kwargs):
         nvim = start_nvim(list(args), files=files, **kwargs)
-        nvim.server = FakeServer(nvim, "selection")
+        nvim.server = FakeServer(nvim, "context.selection")
         if connect:
             nvim.server.connect()
             nvim.server.wait_sent("selection_changed", lambda sent: True)
@@ -262,13 +262,13 @@ def test_switching_off_takes_back_what_was_reported_and_on_tells_again(editor):
     nvim = editor()
     nvim.keys("ve")
     wait_text(nvim, "one")
-    assert nvim.lua("return require('claude-ide.selection').toggle()") is False
+    assert nvim.lua("return require('claude-ide.context.selection').toggle()") is False
     wait_nothing_known(nvim)
     nvim.keys("<Esc>jll")
     nvim.wait(lambda: nvim.cursor() == (2, 4))
     assert len(settle(nvim)) == len(nvim.server.sent("selection_changed"))
     assert "filePath" not in settle(nvim)[-1]
-    assert nvim.lua("return require('claude-ide.selection').toggle()") is True
+    assert nvim.lua("return require('claude-ide.context.selection').toggle()") is True
     wait_cursor(nvim, 1, 4)
 
 
@@ -278,7 +278,7 @@ def test_switched_off_in_the_configuration_nothing_is_reported(editor):
     nvim.keys("ve<Esc>j")
     nvim.wait(lambda: nvim.cursor() == (2, 2))
     assert settle(nvim) == []
-    nvim.lua("require('claude-ide.selection').enable()")
+    nvim.lua("require('claude-ide.context.selection').enable()")
     wait_cursor(nvim, 1, 2)
 
 

@@ -21,7 +21,7 @@ RECORD = """
 received = {}
 for _, name in ipairs({ "server_started", "server_stopping", "server_stopped", "client_connected", "client_ready", "client_changed",
                         "client_disconnected" }) do
-  require("claude-ide.bus").on(name, function(client)
+  require("claude-ide.base.bus").on(name, function(client)
     received[#received + 1] = name .. ((client and client.id) and (" " .. client.id) or "")
   end)
 end
@@ -128,7 +128,7 @@ def test_modules_that_are_loaded_anew_take_the_server_over(nvim, connect):
         for name in pairs(package.loaded) do
           if name:find("^claude%-ide") then package.loaded[name] = nil end
         end
-        assert(require("claude-ide.native").load())
+        assert(require("claude-ide.library.native").load())
         assert(require("claude-ide").connect())
         """
     )
@@ -178,10 +178,10 @@ def test_a_failing_subscriber_does_not_keep_others_from_being_told(nvim, connect
     nvim.lua(
         """
         local server = require("claude-ide.server")
-        require("claude-ide.bus").on("client_ready", function() error("first") end)
+        require("claude-ide.base.bus").on("client_ready", function() error("first") end)
         local unsubscribe
-        unsubscribe = require("claude-ide.bus").on("client_ready", function() unsubscribe() reported_once = (reported_once or 0) + 1 end)
-        require("claude-ide.bus").on("client_ready", function() reported = (reported or 0) + 1 end)
+        unsubscribe = require("claude-ide.base.bus").on("client_ready", function() unsubscribe() reported_once = (reported_once or 0) + 1 end)
+        require("claude-ide.base.bus").on("client_ready", function() reported = (reported or 0) + 1 end)
         """
     )
     connect(nvim)
@@ -355,7 +355,7 @@ def test_answers_that_are_given_while_stopping_leave_before_the_end(nvim, connec
     """So quitting answers a pending diff instead of dropping it."""
     client = connect(nvim)
     nvim.lua(
-        TOOL + 'require("claude-ide.bus").on("server_stopping", function() calls[1].respond({ closed = true }) end)'
+        TOOL + 'require("claude-ide.base.bus").on("server_stopping", function() calls[1].respond({ closed = true }) end)'
     )
     request = client.start_call("close_tab", tab_name="x")
     nvim.wait("#calls == 1")
@@ -385,7 +385,7 @@ def test_a_notification_that_cannot_be_sent_is_an_answer(nvim, connect):
 def test_the_log_holds_both_sides_in_one_form_and_only_its_owner_reads_it(nvim, connect):
     connect(nvim)
     nvim.lua('require("claude-ide.server").stop()')
-    path = Path(nvim.lua('return require("claude-ide.log").path()'))
+    path = Path(nvim.lua('return require("claude-ide.base.log").path()'))
     assert path.stat().st_mode & 0o777 == 0o600
     lines = nvim.log().splitlines()
     assert lines
@@ -410,7 +410,7 @@ def test_log_lines_below_the_level_cost_nothing_and_do_not_appear(start_nvim):
     nvim = start_nvim(opts={"log": {"level": "warn"}})
     nvim.lua(
         """
-        local log = require("claude-ide.log")
+        local log = require("claude-ide.base.log")
         log.info("quiet %s", function() expensive = true return "" end)
         log.warn("loud %s %d %s", function() return "lazily" end, 7, { a = 1 })
         log.error("100% of it")
@@ -429,12 +429,12 @@ def test_log_lines_below_the_level_cost_nothing_and_do_not_appear(start_nvim):
 def test_the_log_is_bounded(nvim):
     nvim.lua(
         """
-        local log = require("claude-ide.log")
+        local log = require("claude-ide.base.log")
         local line = ("x"):rep(64 * 1024)
         for _ = 1, 200 do log.info(line) end
         """
     )
-    path = Path(nvim.lua('return require("claude-ide.log").path()'))
+    path = Path(nvim.lua('return require("claude-ide.base.log").path()'))
     assert 0 < path.stat().st_size <= 4 * 1024 * 1024 + 70000
     assert 0 < path.with_name(path.name + ".1").stat().st_size <= 4 * 1024 * 1024 + 70000
     assert len(list(path.parent.glob("claude-ide*"))) == 2

@@ -207,7 +207,7 @@ def test_looks_where_claude_keeps_its_files(start_nvim, tmp_path):
 def test_an_odd_request_is_a_clear_error(nvim):
     errors = nvim.lua(
         """
-        local native = require("claude-ide.native")
+        local native = require("claude-ide.library.native")
         require("claude-ide.sessions").attach()
         local function err(request) return (select(2, native.session_request(request))) end
         return {
@@ -224,7 +224,7 @@ def test_an_odd_request_is_a_clear_error(nvim):
 
 
 def test_a_request_before_the_start_is_a_clear_error(nvim):
-    err = nvim.lua("""return (select(2, require("claude-ide.native").session_request('{"find":{"id":"x"}}')))""")
+    err = nvim.lua("""return (select(2, require("claude-ide.library.native").session_request('{"find":{"id":"x"}}')))""")
     assert err == "sessions are not watched yet: sessions_start comes first"
 
 

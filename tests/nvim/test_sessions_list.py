@@ -383,7 +383,7 @@ def test_each_action_without_an_id_shows_the_list_for_it(start, sessions, projec
     nvim = start()
     nvim.lua("""
       acted = {}
-      require("claude-ide.sessions.actions").run = function(name, item) acted[#acted + 1] = { name, item.summary.id } end
+      require("claude-ide.terminal.session_actions").run = function(name, item) acted[#acted + 1] = { name, item.summary.id } end
     """)
     for count, action in enumerate(("resume", "fork", "export"), 1):
         shown = choose(nvim, 1, command=f"Claude sessions {action}")[-1]

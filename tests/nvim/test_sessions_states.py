@@ -63,7 +63,7 @@ def notices(nvim):
     """All notices, once every state so far has lasted long enough for one: timers fire in the order of their ends."""
     nvim.lua("""
       passed = false
-      vim.defer_fn(function() passed = true end, require("claude-ide.sessions.notify").settle_ms + 100)
+      vim.defer_fn(function() passed = true end, require("claude-ide.requests.notify").settle_ms + 100)
     """)
     nvim.wait("passed")
     return nvim.notices()
@@ -73,7 +73,7 @@ def notices(nvim):
 HELD_LOOKS = """
 local defer, due = vim.defer_fn, {}
 vim.defer_fn = function(fn, ms)
-  if not debug.getinfo(2, "S").source:find("sessions/notify.lua", 1, true) then return defer(fn, ms) end
+  if not debug.getinfo(2, "S").source:find("requests/notify.lua", 1, true) then return defer(fn, ms) end
   due[#due + 1] = fn
 end
 function look()
@@ -364,7 +364,7 @@ def test_a_wait_that_a_card_has_answered_is_not_reported_either(start, sessions)
 
 def test_a_wait_that_is_recorded_just_after_a_decision_may_still_be_that_of_the_diff(start, sessions):
     nvim = start(files={"a.txt": "one\n"})
-    nvim.lua("require('claude-ide.sessions.notify').grace_ms = 60000")
+    nvim.lua("require('claude-ide.requests.notify').grace_ms = 60000")
     sessions.record(os.getpid(), "s", "busy")
     nvim.wait("#events == 1")
     request = propose(nvim)
@@ -427,7 +427,7 @@ def test_the_bell_rings_and_the_terminal_is_asked_for_a_notification(in_terminal
 
 def test_in_tmux_it_is_wrapped_and_nothing_of_the_text_ends_it(start):
     nvim = start(connected=False, env={"TMUX": "/tmp/tmux,1,0"})
-    assert nvim.lua("return require('claude-ide.tty').notify(...)", "4;1;a\x1b\\b\x07c\x9cd") is True
+    assert nvim.lua("return require('claude-ide.base.tty').notify(...)", "4;1;a\x1b\\b\x07c\x9cd") is True
     wrapped = b"\x1bPtmux;\x1b\x1b]9; 4;1;a \\b c d\x1b\x1b\\\x1b\\"
     nvim.terminal.wait(lambda: wrapped in nvim.terminal.raw, what="the wrapped sequence")
 

@@ -174,7 +174,7 @@ class Day:
         path = str(nvim.project / "b.txt")
         asked = self.client.start_call("openDiff", old_file_path=path, new_file_contents=contents, tab_name="t")
         nvim.wait(
-            "local list = require('claude-ide.proposal').list() return #list == 1 and list[1].seen", what="a diff"
+            "local list = require('claude-ide.edits.proposal').list() return #list == 1 and list[1].seen", what="a diff"
         )
         accepted = self.random.random() < 0.5
         nvim.notify("vim.cmd(...)", "Claude accept" if accepted else "Claude reject no")
@@ -182,7 +182,7 @@ class Day:
         assert answer[0] == ("FILE_SAVED" if accepted else "DIFF_REJECTED"), answer
         if accepted:
             Path(path).write_text(answer[1])
-        nvim.wait("require('claude-ide.proposal').count() == 0")
+        nvim.wait("require('claude-ide.edits.proposal').count() == 0")
 
     def turn(self):
         nvim, turn = self.nvim, Turn(self.nvim, self.client)
@@ -200,9 +200,9 @@ class Day:
         if withdrawn:
             path = str(self.nvim.project / "c.txt")
             other.start_call("openDiff", old_file_path=path, new_file_contents="x\n", tab_name="u")
-            self.nvim.wait("require('claude-ide.proposal').count() == 1")
+            self.nvim.wait("require('claude-ide.edits.proposal').count() == 1")
         other.drop()
-        self.nvim.wait("require('claude-ide.proposal').count() == 0 and #require('claude-ide.server').clients() == 1")
+        self.nvim.wait("require('claude-ide.edits.proposal').count() == 0 and #require('claude-ide.server').clients() == 1")
 
     def chat(self):
         words = f"word{self.random.randrange(10**6)}"

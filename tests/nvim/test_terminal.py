@@ -606,7 +606,7 @@ def launcher(tmp_path):
 
 
 PATIENT = """
-  local retry = require("claude-ide.retry")
+  local retry = require("claude-ide.base.retry")
   local until_found = retry.until_found
   function retry.until_found(look, _, done) return until_found(look, 6e5, done) end
 """

@@ -375,7 +375,7 @@ def connect_all(nvim, cli, connect):
         clients.append(client)
     nvim.wait(
         f"""
-        local listening = require("claude-ide.listening")
+        local listening = require("claude-ide.server.listening")
         listening.attach()
         return #vim.tbl_filter(listening.is_listening, require("claude-ide.server").clients()) == {len(clients)}
         """,
@@ -429,9 +429,9 @@ def test_reasons_for_two_rejections_wait_each_for_its_own_cli(start, cli, connec
         path = str(nvim.project / f"{number}.txt")
         args = {"old_file_path": path, "new_file_path": path, "new_file_contents": "A\n", "tab_name": f"tab {number}"}
         requests.append(client.start_call("openDiff", **args))
-        nvim.wait(f"require('claude-ide.proposal').count() == {number + 1}")
+        nvim.wait(f"require('claude-ide.edits.proposal').count() == {number + 1}")
     assert nvim.lua(
-        "return vim.tbl_map(function(one) return one.source end, require('claude-ide.proposal').list())"
+        "return vim.tbl_map(function(one) return one.source end, require('claude-ide.edits.proposal').list())"
     ) == [
         "Claude",
         "parser",
@@ -439,11 +439,11 @@ def test_reasons_for_two_rejections_wait_each_for_its_own_cli(start, cli, connec
     for number, client in enumerate(clients):
         nvim.lua(
             """
-            local proposal = require("claude-ide.proposal")
+            local proposal = require("claude-ide.edits.proposal")
             proposal.focus(proposal.list()[1].id)
             """
         )
-        nvim.wait("(require('claude-ide.proposal').list()[1] or {}).seen")
+        nvim.wait("(require('claude-ide.edits.proposal').list()[1] or {}).seen")
         nvim.lua("require('claude-ide').reject(...)", f"reason {number}")
         assert client.call_result(requests[number]) == ["DIFF_REJECTED"]
     for number in (1, 0):

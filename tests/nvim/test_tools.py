@@ -423,7 +423,7 @@ def test_save_runs_the_users_autocommands_also_in_a_hidden_buffer(project):
 @pytest.mark.parametrize("watched", [True, False])
 def test_save_over_a_change_on_disk_is_refused_every_time(project, watched):
     if watched:
-        project.lua("require('claude-ide.buffer.stamp').attach()")
+        project.lua("require('claude-ide.editor.buffer.stamp').attach()")
     project.lua("vim.cmd('edit b.txt') vim.fn.setline(1, 'mine')")
     (project.project / "b.txt").write_text("theirs\n")
     for _ in range(2):
@@ -645,7 +645,7 @@ def test_every_tool_answers_a_real_client(project, connect):
 
 def wait_seen(nvim, name):
     nvim.wait(f"vim.fn.bufname() == '{name} (Claude)'", what="the cursor in the proposal")
-    seen = "return vim.iter(require('claude-ide.proposal').list()):any(function(diff) return diff.current and diff.seen end)"
+    seen = "return vim.iter(require('claude-ide.edits.proposal').list()):any(function(diff) return diff.current and diff.seen end)"
     nvim.wait(seen, what="the diff to have been seen")
 
 

@@ -65,7 +65,7 @@ fake.start("fake", {
   },
 })
 """
-SEEN = "(require('claude-ide.proposal').list()[1] or {}).seen"
+SEEN = "(require('claude-ide.edits.proposal').list()[1] or {}).seen"
 
 
 @pytest.fixture
@@ -106,10 +106,10 @@ def test_rename_answers_what_was_written(agent):
 def test_what_is_wrong_now_in_a_file_that_was_left_as_it_is_belongs_to_the_answer(agent):
     nvim = agent.nvim
     nvim.cmd("edit b.py | edit a.py")
-    judged = "require('claude-ide.diagnostics.servers').has_judged(vim.lsp.get_clients()[1].id, vim.fn.bufnr('b.py'))"
+    judged = "require('claude-ide.language.diagnostics.servers').has_judged(vim.lsp.get_clients()[1].id, vim.fn.bufnr('b.py'))"
     nvim.wait(judged, what="the server to have judged b.py")
     nvim.lua("""
-      local fresh = require("claude-ide.diagnostics.fresh")
+      local fresh = require("claude-ide.language.diagnostics.fresh")
       local wait = fresh.wait
       fresh.wait = function(...)
         wait(...)
@@ -144,12 +144,12 @@ def test_a_server_that_has_run_for_long_is_not_waited_for(start_nvim, connect_ag
     agent.nvim = nvim
     nvim.lua("""
       require("claude-ide.language.ready").YOUNG_MS = -1
-      local fresh = require("claude-ide.diagnostics.fresh")
+      local fresh = require("claude-ide.language.diagnostics.fresh")
       waits, wait = {}, fresh.wait
       fresh.wait = function(bufs, ms, resume) waits[#waits + 1] = ms; return wait(bufs, ms, resume) end
     """)
     client = "vim.lsp.get_clients({ bufnr = 0 })[1].id"
-    nvim.wait(f"require('claude-ide.diagnostics.servers').is_settled({client}, vim.api.nvim_get_current_buf())")
+    nvim.wait(f"require('claude-ide.language.diagnostics.servers').is_settled({client}, vim.api.nvim_get_current_buf())")
     assert accepted(agent, "rename", path="a.py", line=4, symbol="add", new_name="plus").startswith(
         "Rename add to plus"
     )
@@ -350,7 +350,7 @@ def of_the_user(nvim):
     """The user executes a command of their own, and gets its edit."""
     nvim.lua("""
       local client = vim.lsp.get_clients()[1]
-      require("claude-ide.lsp").request(client, "workspace/executeCommand", { command = "mine" }, function() end, 0)
+      require("claude-ide.base.lsp").request(client, "workspace/executeCommand", { command = "mine" }, function() end, 0)
       fake.release()
     """)
     nvim.wait(lambda: nvim.lines()[0] == "mine", what="the edit of the user's own command")
@@ -532,7 +532,7 @@ def test_what_was_written_beside_the_editor_is_known_to_the_server_before_it_ren
     (nvim.project / "b.py").write_text("# a line more\n" + FILES["b.py"])
     nvim.lua("""
       local client = vim.lsp.get_clients()[1]
-      local lsp = require("claude-ide.lsp")
+      local lsp = require("claude-ide.base.lsp")
       local request = lsp.request
       lsp.request = function(client, method, ...)
         if method == "textDocument/rename" then known = fake.texts[vim.uri_from_fname(vim.uv.cwd() .. "/b.py")] end

@@ -467,7 +467,7 @@ def test_keys_act_on_the_session(start_nvim, script):
     nvim = show(start_nvim, script)
     nvim.lua("""
       acted = {}
-      require("claude-ide.sessions.actions").run = function(name, item) acted[#acted + 1] = { name, item.summary.id } end
+      require("claude-ide.terminal.session_actions").run = function(name, item) acted[#acted + 1] = { name, item.summary.id } end
     """)
     for number, (key, action) in enumerate([("R", "resume"), ("gC", "fork"), ("X", "export")], 1):
         press(nvim, key, f"#acted == {number}")

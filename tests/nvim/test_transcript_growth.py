@@ -164,7 +164,7 @@ def test_much_that_waited_comes_a_little_at_a_time(nvim):
       local while_open, canvas = require("claude-ide.transcript.while_open"), require("claude-ide.transcript.canvas")
       local later, extend, now = while_open.later, canvas.extend, 0
       most = 0
-      require("claude-ide.slice").MS = 0
+      require("claude-ide.base.slice").MS = 0
       while_open.later = function(view, fn)
         later(view, function()
           now = 0

@@ -7,12 +7,12 @@ import pytest
 from journal_steps import Claude
 
 BEGIN = """
-package.loaded["claude-ide.unapproved"] = nil -- calls of other cases are forgotten
-require("claude-ide.unapproved").turn_started(1)
+package.loaded["claude-ide.edits.unapproved"] = nil -- calls of other cases are forgotten
+require("claude-ide.edits.unapproved").turn_started(1)
 """
 TELL = """
 local path, calls = ...
-local unapproved, stat = require("claude-ide.unapproved"), vim.uv.fs_stat(path)
+local unapproved, stat = require("claude-ide.edits.unapproved"), vim.uv.fs_stat(path)
 local at = stat.ctime.sec * 1000 + stat.ctime.nsec / 1e6
 local changes = {}
 for _, call in ipairs(calls) do
@@ -109,10 +109,10 @@ def test_what_changed_in_an_earlier_turn_is_not(claude):
     turn = Turn(claude)
     turn.changes(call(command="sleep 1"))
     path = claude.project / "1.txt"
-    claude.nvim.lua("require('claude-ide.unapproved').turn_started(1)")
+    claude.nvim.lua("require('claude-ide.edits.unapproved').turn_started(1)")
     began = time.time()
     claude.nvim.wait(lambda: time.time() > began + 0.1, what="a later time")
-    claude.nvim.lua("require('claude-ide.unapproved').turn_started(1)")
+    claude.nvim.lua("require('claude-ide.edits.unapproved').turn_started(1)")
     claude.nvim.lua(TELL, str(path), [call()])
     assert turn.warned() == []
 

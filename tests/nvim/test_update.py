@@ -11,7 +11,7 @@ return setmetatable({}, { __index = function(_, key) error("new internals: " .. 
 """
 """A module of another version, incompatible with the loaded ones."""
 
-SEEN = "(require('claude-ide.proposal').list()[1] or {}).seen"
+SEEN = "(require('claude-ide.edits.proposal').list()[1] or {}).seen"
 
 
 def replace(package):
@@ -79,8 +79,8 @@ def test_an_update_is_reported_as_soon_as_the_plugin_manager_is_done(running, in
 
 def test_what_is_kept_takes_no_part_in_a_plugin_that_is_loaded_anew(running, installed):
     nvim = running()
-    (installed / "lua" / "claude-ide" / "file.lua").write_text("return { anew = true }\n")
-    assert nvim.lua('return require("claude-ide.file").anew') is None
+    (installed / "lua" / "claude-ide" / "base" / "file.lua").write_text("return { anew = true }\n")
+    assert nvim.lua('return require("claude-ide.base.file").anew') is None
     nvim.lua(
         """
         for name in pairs(package.loaded) do
@@ -88,15 +88,15 @@ def test_what_is_kept_takes_no_part_in_a_plugin_that_is_loaded_anew(running, ins
         end
         """
     )
-    assert nvim.lua('return require("claude-ide.file").anew') is True
+    assert nvim.lua('return require("claude-ide.base.file").anew') is True
 
 
 def test_what_is_kept_takes_no_memory_of_this_neovim_is_compiled_and_knows_its_lines(start_nvim):
     nvim = start_nvim(reads_ahead=True)
     memory = "collectgarbage() collectgarbage() return collectgarbage('count')"
-    nvim.lua("require('claude-ide.native')")
+    nvim.lua("require('claude-ide.library.native')")
     before = nvim.lua(memory)
-    nvim.lua("require('claude-ide.update').keep()")
+    nvim.lua("require('claude-ide.library.update').keep()")
     nvim.modules_are_cached()
     texts = sum(path.stat().st_size for path in (ROOT / "lua").rglob("*.lua")) / 1024
     assert nvim.lua(memory) - before < texts / 2
@@ -118,7 +118,7 @@ def test_what_is_kept_takes_no_memory_of_this_neovim_is_compiled_and_knows_its_l
 def test_modules_that_cannot_be_read_are_no_update(nvim):
     nvim.keep_notices()
     nvim.lua("""
-      package.loaded["claude-ide.update"] = nil
+      package.loaded["claude-ide.library.update"] = nil
       for module in pairs(package.preload) do
         package.preload[module] = nil
       end
@@ -129,9 +129,9 @@ def test_modules_that_cannot_be_read_are_no_update(nvim):
         end
         return open(path, ...)
       end
-      require("claude-ide.update").keep()
+      require("claude-ide.library.update").keep()
     """)
-    nvim.wait("package.preload['claude-ide.workspace'] ~= nil", what="the last module to be cached")
+    nvim.wait("package.preload['claude-ide.server.workspace'] ~= nil", what="the last module to be cached")
     assert nvim.lua("return package.preload['claude-ide.chat.store'] == nil")
     assert nvim.notices() == []
 
@@ -139,7 +139,7 @@ def test_modules_that_cannot_be_read_are_no_update(nvim):
 def test_an_update_before_the_plugin_is_used_is_reported_and_no_trace_is_shown(bare, installed):
     nvim = bare(lua="vim.g.claude_ide = { auto_start = false }")
     nvim.keep_notices()
-    nvim.wait("package.loaded['claude-ide.update'] ~= nil", what="Neovim to have started")
+    nvim.wait("package.loaded['claude-ide.library.update'] ~= nil", what="Neovim to have started")
     for path in (installed / "lua" / "claude-ide").rglob("*.lua"):
         if not path.as_posix().endswith(("/command/init.lua", "/update.lua")):
             path.write_text(NEW)

@@ -183,19 +183,19 @@ def test_done_stops_at_what_would_be_lost(start, cli, connect):
     client.call("getDiagnostics", uri=f"file://{fix}/a.txt")
     (fix / "a.txt").write_text("changed\n")
     client.call("getDiagnostics")
-    nvim.wait("#require('claude-ide.journal').changes() == 1", what="the change to be known")
+    nvim.wait("#require('claude-ide.edits.journal').changes() == 1", what="the change to be known")
     nvim.cmd("Claude worktree done")
     nvim.wait_notice("1 file to review there.")
     nvim.wait(lambda: len(review_steps.windows(nvim)) >= 2, what="the review")
-    nvim.lua("require('claude-ide.review').close()")
-    nvim.lua("assert(require('claude-ide.journal.undo').keep(...))", str(fix / "a.txt"))
+    nvim.lua("require('claude-ide.edits.review').close()")
+    nvim.lua("assert(require('claude-ide.edits.journal.undo').keep(...))", str(fix / "a.txt"))
     # A proposal.
     path = str(fix / "a.txt")
     client.start_call("openDiff", old_file_path=path, new_file_path=path, new_file_contents="b\n", tab_name="one")
     nvim.wait("vim.fn.tabpagenr('$') == 3", what="the diff")
     nvim.cmd("tabnext 2 | Claude worktree done")
     nvim.wait_notice("An edit of a.txt waits")
-    nvim.lua("local all = require('claude-ide.proposal') all.reject(all.list()[1].id)")
+    nvim.lua("local all = require('claude-ide.edits.proposal') all.reject(all.list()[1].id)")
     # A merge over changes of the user's, and one with conflicts.
     (fix / "日本.txt").write_text("ours\n")
     git(fix, "add", ".")
@@ -532,7 +532,7 @@ def test_done_ends_a_chat(begin_chat_with_stand_in, sessions, tmp_path):
     done(nvim, 1)
     nvim.wait_notice("The worktree of fix is removed.")
     assert not fix.exists()
-    assert nvim.lua("return { #require('claude-ide.chat').list(), require('claude-ide.process').runs(...) }", pid) == [
+    assert nvim.lua("return { #require('claude-ide.chat').list(), require('claude-ide.base.process').runs(...) }", pid) == [
         0,
         False,
     ]

@@ -34,7 +34,7 @@ pub(crate) fn now() -> Moment {
 
 type Operation = fn(&mut Journal, &mut Arguments) -> Result<Value, Error>;
 
-/// The operations by the names that Lua uses (`lua/claude-ide/journal/store.lua`).
+/// The operations by the names that Lua uses (`lua/claude-ide/edits/journal/store.lua`).
 const OPERATIONS: &[(&str, Operation)] = &[
     // Files.
     ("open", open),

@@ -1,6 +1,6 @@
 //! The library that Neovim loads: the functions that Lua calls.
 //!
-//! `lua/claude-ide/native.lua` is the only caller. Rust never calls Lua: events wait in a queue, a wake notifies
+//! `lua/claude-ide/library/native.lua` is the only caller. Rust never calls Lua: events wait in a queue, a wake notifies
 //! Neovim's event loop, and Lua takes them one by one with `poll()`. The journal of Claude's edits (`journal.rs`)
 //! answers at once. Four services run: the server (`server.rs`), the session reader (`sessions/`), the web page
 //! (`web.rs`), which needs the session reader, and chats with agents (`agents.rs`). Those that use sockets share one

@@ -1,4 +1,4 @@
-//! The log file, shared with Lua: same file, same line format, same size limit (`lua/claude-ide/log.lua`).
+//! The log file, shared with Lua: same file, same line format, same size limit (`lua/claude-ide/base/log.lua`).
 //!
 //! A line is `<UTC time> <LEVEL> <module>: <text>`. Nothing is written to the terminal that Neovim draws on, so panics
 //! are logged too.

@@ -5,7 +5,7 @@
 local lazy = require("claude-ide.lazy")
 local highlights = lazy("claude-ide.ui.highlights")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
-local waits = lazy("claude-ide.ui.guard.waits")
+local waits = lazy("claude-ide.base.waits")
 
 ---@class claude-ide.board.Canvas
 ---@field private buf integer
@@ -38,7 +38,7 @@ local LINKS = {
 ---@type table<integer, claude-ide.board.Canvas> by buffer
 local canvases = setmetatable({}, { __mode = "v" })
 
-local provide = require("claude-ide.once")(function()
+local provide = require("claude-ide.base.once")(function()
   highlights.link(LINKS)
   vim.api.nvim_set_decoration_provider(namespace, {
     on_win = function(_, _, buf)

@@ -2,22 +2,22 @@
 -- their text (`crates/session/src/board`); this module asks for them when something changed, and shows them.
 -- Invariants: at most one request is pending; no timer runs while no window shows the board.
 local lazy = require("claude-ide.lazy")
-local asks = lazy("claude-ide.sessions.asks")
-local background = lazy("claude-ide.sessions.background")
-local bus = lazy("claude-ide.bus")
+local asks = lazy("claude-ide.requests.asks")
+local background = lazy("claude-ide.terminal.background")
+local bus = lazy("claude-ide.base.bus")
 local canvas = lazy("claude-ide.board.canvas")
 local catalogue = lazy("claude-ide.sessions.catalogue")
 local file_window = lazy("claude-ide.ui.file_window")
-local journal = lazy("claude-ide.journal")
+local journal = lazy("claude-ide.edits.journal")
 local keys = lazy("claude-ide.board.keys")
-local own = lazy("claude-ide.sessions.own")
+local own = lazy("claude-ide.terminal.own")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
-local safely = lazy("claude-ide.safely")
+local safely = lazy("claude-ide.base.safely")
 local sessions = lazy("claude-ide.sessions")
 local transport = lazy("claude-ide.sessions.transport")
-local waits = lazy("claude-ide.ui.guard.waits")
+local waits = lazy("claude-ide.base.waits")
 local winbar = lazy("claude-ide.board.winbar")
-local window = lazy("claude-ide.window")
+local window = lazy("claude-ide.base.window")
 
 local M = {}
 
@@ -119,7 +119,7 @@ local function known()
       facts[session][name] = facts[session][name] or value
     end
   end
-  local deliver = package.loaded["claude-ide.deliver"]
+  local deliver = package.loaded["claude-ide.board.deliver"]
   for _, waiting in ipairs(asks.list()) do
     add(asks.session_of(waiting), "asks", asks.label(waiting))
   end
@@ -253,7 +253,7 @@ local function session_changed(change)
   M.refresh(not is_known or session.state.activity == "gone" or change.previous ~= nil)
 end
 
-local follow = require("claude-ide.once")(function()
+local follow = require("claude-ide.base.once")(function()
   bus.on("session_changed", session_changed)
   bus.on("session_renamed", function()
     M.refresh()

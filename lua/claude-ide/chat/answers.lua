@@ -5,8 +5,8 @@ local changed = lazy("claude-ide.chat.acp.changed")
 local edit = lazy("claude-ide.chat.edit")
 local files = lazy("claude-ide.chat.acp.files")
 local kept_words = lazy("claude-ide.ui.kept_words")
-local notice = lazy("claude-ide.ui.notice")
-local unapproved = lazy("claude-ide.unapproved")
+local notice = lazy("claude-ide.base.notice")
+local unapproved = lazy("claude-ide.edits.unapproved")
 
 local M = {}
 

@@ -3,14 +3,14 @@
 -- Invariant: each is answered once, by the process that made it, or withdrawn by it.
 local lazy = require("claude-ide.lazy")
 local answers = lazy("claude-ide.chat.answers")
-local card = lazy("claude-ide.card")
+local card = lazy("claude-ide.requests.card")
 local edit = lazy("claude-ide.chat.edit")
 local files = lazy("claude-ide.chat.acp.files")
-local ide_once = lazy("claude-ide.once")
+local ide_once = lazy("claude-ide.base.once")
 local interrupt = lazy("claude-ide.chat.interrupt")
-local log = lazy("claude-ide.log")
+local log = lazy("claude-ide.base.log")
 local requests = lazy("claude-ide.requests")
-local safely = lazy("claude-ide.safely")
+local safely = lazy("claude-ide.base.safely")
 local terminals = lazy("claude-ide.chat.acp.terminals")
 
 local M = {}
@@ -173,7 +173,7 @@ end
 
 ---@return table? the proposals, if there was one
 local function proposals()
-  local loaded = package.loaded["claude-ide.proposal"]
+  local loaded = package.loaded["claude-ide.edits.proposal"]
   return type(loaded) == "table" and loaded or nil -- not while it is loaded
 end
 

@@ -3,19 +3,19 @@
 
 local lazy = require("claude-ide.lazy")
 local asks = lazy("claude-ide.chat.asks")
-local bus = lazy("claude-ide.bus")
+local bus = lazy("claude-ide.base.bus")
 local chat_content = lazy("claude-ide.chat.content")
 local chat_program = lazy("claude-ide.chat.program")
 local context = lazy("claude-ide.context")
 local events = lazy("claude-ide.chat.events")
 local facts = lazy("claude-ide.chat.facts")
 local file = lazy("claude-ide.transcript.source.file")
-local log = lazy("claude-ide.log")
-local notice = lazy("claude-ide.ui.notice")
+local log = lazy("claude-ide.base.log")
+local notice = lazy("claude-ide.base.notice")
 local source = lazy("claude-ide.chat.source")
 local store = lazy("claude-ide.chat.store")
 local transport = lazy("claude-ide.chat.transport")
-local unapproved = lazy("claude-ide.unapproved")
+local unapproved = lazy("claude-ide.edits.unapproved")
 
 ---@class claude-ide.chat.Prompt a sent or queued prompt
 ---@field id string a UUID

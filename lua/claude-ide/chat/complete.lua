@@ -2,12 +2,12 @@
 local lazy = require("claude-ide.lazy")
 local context = lazy("claude-ide.context")
 local links = lazy("claude-ide.chat.acp.links")
-local log = lazy("claude-ide.log")
+local log = lazy("claude-ide.base.log")
 local open_prompts = lazy("claude-ide.chat.open_prompts")
 local reference = lazy("claude-ide.context.reference")
-local retry = lazy("claude-ide.retry")
-local safely = lazy("claude-ide.safely")
-local width = lazy("claude-ide.width")
+local retry = lazy("claude-ide.base.retry")
+local safely = lazy("claude-ide.base.safely")
+local width = lazy("claude-ide.base.width")
 
 local M = {}
 

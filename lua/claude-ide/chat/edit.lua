@@ -1,16 +1,16 @@
 -- Shows an agent's edit as a diff or a changeset, and returns the user's version.
 -- Invariant: the accepted text is what is written. The CLI reads files with LF line endings and the byte order mark as a character, so
 -- texts are compared in that form. An Edit is sent in it, too, and gets the file's line endings; a Write keeps its own (CLI 2.1.329).
-local bytes_of_text = require("claude-ide.buffer.bytes")
+local bytes_of_text = require("claude-ide.editor.buffer.bytes")
 local lazy = require("claude-ide.lazy")
-local buffer_format = lazy("claude-ide.buffer.format")
-local changeset = lazy("claude-ide.changeset")
-local counted = lazy("claude-ide.counted")
-local current_text = lazy("claude-ide.proposal.current_text")
-local log = lazy("claude-ide.log")
-local permission = lazy("claude-ide.card.permission")
-local proposal = lazy("claude-ide.proposal")
-local safely = lazy("claude-ide.safely")
+local buffer_format = lazy("claude-ide.editor.buffer.format")
+local changeset = lazy("claude-ide.edits.changeset")
+local counted = lazy("claude-ide.base.counted")
+local current_text = lazy("claude-ide.edits.proposal.current_text")
+local log = lazy("claude-ide.base.log")
+local permission = lazy("claude-ide.requests.card.permission")
+local proposal = lazy("claude-ide.edits.proposal")
+local safely = lazy("claude-ide.base.safely")
 local typing = lazy("claude-ide.ui.guard.typing")
 
 local M = {}

@@ -1,15 +1,15 @@
 -- Handles the agent's events.
 local lazy = require("claude-ide.lazy")
 local asks = lazy("claude-ide.chat.asks")
-local bus = lazy("claude-ide.bus")
+local bus = lazy("claude-ide.base.bus")
 local content = lazy("claude-ide.chat.content")
-local log = lazy("claude-ide.log")
+local log = lazy("claude-ide.base.log")
 local record = lazy("claude-ide.chat.record")
 local sessions = lazy("claude-ide.chat.acp.sessions")
 local settings = lazy("claude-ide.chat.settings")
 local sign_in = lazy("claude-ide.chat.acp.sign_in")
 local transport = lazy("claude-ide.chat.transport")
-local unapproved = lazy("claude-ide.unapproved")
+local unapproved = lazy("claude-ide.edits.unapproved")
 
 local M = {}
 

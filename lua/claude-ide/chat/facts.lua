@@ -1,6 +1,6 @@
 -- Facts in a chat's winbar, besides those of every transcript.
 local lazy = require("claude-ide.lazy")
-local counted = lazy("claude-ide.counted")
+local counted = lazy("claude-ide.base.counted")
 
 local M = {}
 

@@ -1,8 +1,8 @@
 -- Prompt history and unsent drafts, by project, on disk.
 local lazy = require("claude-ide.lazy")
-local files = lazy("claude-ide.file")
-local log = lazy("claude-ide.log")
-local process = lazy("claude-ide.process")
+local files = lazy("claude-ide.base.file")
+local log = lazy("claude-ide.base.log")
+local process = lazy("claude-ide.base.process")
 
 local M = {}
 

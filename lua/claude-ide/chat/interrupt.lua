@@ -3,8 +3,8 @@ local lazy = require("claude-ide.lazy")
 local config = lazy("claude-ide.config")
 local interrupt_key = lazy("claude-ide.ui.interrupt_key")
 local key_list = lazy("claude-ide.ui.key_list")
-local notice = lazy("claude-ide.ui.notice")
-local safely = lazy("claude-ide.safely")
+local notice = lazy("claude-ide.base.notice")
+local safely = lazy("claude-ide.base.safely")
 
 local M = {}
 

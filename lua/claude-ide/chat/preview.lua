@@ -1,10 +1,10 @@
 -- The context that a prompt's `#…` would send: sizes at the end of the line while typing, and texts on demand.
 local lazy = require("claude-ide.lazy")
 local context = lazy("claude-ide.context")
-local notice = lazy("claude-ide.ui.notice")
+local notice = lazy("claude-ide.base.notice")
 local place = lazy("claude-ide.context.place")
-local safely = lazy("claude-ide.safely")
-local soon = lazy("claude-ide.soon")
+local safely = lazy("claude-ide.base.safely")
+local soon = lazy("claude-ide.base.soon")
 local text_float = lazy("claude-ide.ui.text_float")
 
 local M = {}

@@ -4,7 +4,7 @@ local lazy = require("claude-ide.lazy")
 local agent_tools = lazy("claude-ide.terminal.agent_tools")
 local config = lazy("claude-ide.config")
 local environment = lazy("claude-ide.terminal.environment")
-local log = lazy("claude-ide.log")
+local log = lazy("claude-ide.base.log")
 local server = lazy("claude-ide.server")
 local terminal_hooks = lazy("claude-ide.terminal.hooks")
 

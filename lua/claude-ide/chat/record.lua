@@ -1,8 +1,8 @@
 -- Reports a chat's turns to the journal, so that `:Claude review` and `:Claude undo` include it. A chat is a client of the journal with a
 -- negative id, which no connection has.
 local lazy = require("claude-ide.lazy")
-local ide_path = lazy("claude-ide.path")
-local journal = lazy("claude-ide.journal")
+local ide_path = lazy("claude-ide.base.path")
+local journal = lazy("claude-ide.edits.journal")
 
 local M = {}
 

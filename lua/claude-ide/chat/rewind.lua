@@ -3,15 +3,15 @@
 -- restored only if the user chooses so. One `:Claude undo` brings back what was restored.
 local lazy = require("claude-ide.lazy")
 local choose = lazy("claude-ide.ui.choose")
-local counted = lazy("claude-ide.counted")
+local counted = lazy("claude-ide.base.counted")
 local guard = lazy("claude-ide.ui.guard")
-local ide_path = lazy("claude-ide.path")
-local journal = lazy("claude-ide.journal")
-local log = lazy("claude-ide.log")
-local notice = lazy("claude-ide.ui.notice")
+local ide_path = lazy("claude-ide.base.path")
+local journal = lazy("claude-ide.edits.journal")
+local log = lazy("claude-ide.base.log")
+local notice = lazy("claude-ide.base.notice")
 local phrases = lazy("claude-ide.sessions.phrases")
-local review = lazy("claude-ide.review")
-local transaction = lazy("claude-ide.journal.transaction")
+local review = lazy("claude-ide.edits.review")
+local transaction = lazy("claude-ide.edits.journal.transaction")
 
 local M = {}
 

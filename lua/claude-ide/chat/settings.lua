@@ -2,7 +2,7 @@
 -- Invariant: what lets an agent do everything without asking is chosen by name and confirmed; no key leads to it.
 local lazy = require("claude-ide.lazy")
 local choose = lazy("claude-ide.ui.choose")
-local notice = lazy("claude-ide.ui.notice")
+local notice = lazy("claude-ide.base.notice")
 
 local M = {}
 

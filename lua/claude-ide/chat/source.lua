@@ -4,9 +4,9 @@
 
 local lazy = require("claude-ide.lazy")
 local catalogue = lazy("claude-ide.sessions.catalogue")
-local log = lazy("claude-ide.log")
+local log = lazy("claude-ide.base.log")
 local phrases = lazy("claude-ide.sessions.phrases")
-local retry = lazy("claude-ide.retry")
+local retry = lazy("claude-ide.base.retry")
 local sessions = lazy("claude-ide.sessions")
 local source_file = lazy("claude-ide.transcript.source.file")
 

@@ -2,9 +2,9 @@
 -- agent's events enter there when they are taken (transport.lua); here the editor adds its own and reads them.
 
 local lazy = require("claude-ide.lazy")
-local log = lazy("claude-ide.log")
-local native = lazy("claude-ide.native")
-local position = lazy("claude-ide.position")
+local log = lazy("claude-ide.base.log")
+local native = lazy("claude-ide.library.native")
+local position = lazy("claude-ide.base.position")
 
 ---@class claude-ide.chat.Store
 ---@field private number? integer of the library's transcript; nil: still empty
@@ -21,7 +21,7 @@ Store.__index = Store
 ---@field len? integer number of rows
 ---@field changed? integer[] rows before
 
-local clock = require("claude-ide.clock")
+local clock = require("claude-ide.base.clock")
 
 ---Messages from this id on are a chat's own.
 Store.FIRST_ID = 2 ^ 31

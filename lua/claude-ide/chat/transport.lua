@@ -1,12 +1,12 @@
 -- The library's chats: start, commands, events. One listener per chat, on the main loop.
 local lazy = require("claude-ide.lazy")
-local at_exit = lazy("claude-ide.at_exit")
-local clock = lazy("claude-ide.clock")
+local at_exit = lazy("claude-ide.base.at_exit")
+local clock = lazy("claude-ide.base.clock")
 local config = lazy("claude-ide.config")
-local log = lazy("claude-ide.log")
-local native = lazy("claude-ide.native")
-local slice = lazy("claude-ide.slice")
-local wake = lazy("claude-ide.wake")
+local log = lazy("claude-ide.base.log")
+local native = lazy("claude-ide.library.native")
+local slice = lazy("claude-ide.base.slice")
+local wake = lazy("claude-ide.library.wake")
 
 local M = {}
 
@@ -161,6 +161,6 @@ function M.drop(number)
   M.close(number)
 end
 
-require("claude-ide.wake").on({ "chat_news" }, receive)
+require("claude-ide.library.wake").on({ "chat_news" }, receive)
 
 return M

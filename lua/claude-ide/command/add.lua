@@ -1,7 +1,7 @@
 -- `:Claude add`: mentions files and folders, or lines of a file.
 
 local lazy = require("claude-ide.lazy")
-local mention = lazy("claude-ide.mention")
+local mention = lazy("claude-ide.context.mention")
 local server = lazy("claude-ide.server")
 
 local M = {}

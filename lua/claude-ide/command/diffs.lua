@@ -1,10 +1,10 @@
 -- `:Claude diffs`, `accept` and `reject`: chooses among waiting proposals, steps through them, lists or decides them.
 
 local lazy = require("claude-ide.lazy")
-local counted = lazy("claude-ide.counted")
+local counted = lazy("claude-ide.base.counted")
 local names = lazy("claude-ide.sessions.names")
-local notice = lazy("claude-ide.ui.notice")
-local proposal = lazy("claude-ide.proposal")
+local notice = lazy("claude-ide.base.notice")
+local proposal = lazy("claude-ide.edits.proposal")
 local ui_choose = lazy("claude-ide.ui.choose")
 
 local M = {}

@@ -1,7 +1,7 @@
 -- `:Claude hooks`: lets a CLI in another terminal ask in this Neovim, too.
 local lazy = require("claude-ide.lazy")
 local hooks = lazy("claude-ide.terminal.hooks")
-local notice = lazy("claude-ide.ui.notice")
+local notice = lazy("claude-ide.base.notice")
 local text_float = lazy("claude-ide.ui.text_float")
 
 local M = {}

@@ -3,11 +3,11 @@
 
 local lazy = require("claude-ide.lazy")
 local distance = lazy("claude-ide.config.distance")
-local log = lazy("claude-ide.log")
-local notice = lazy("claude-ide.ui.notice")
+local log = lazy("claude-ide.base.log")
+local notice = lazy("claude-ide.base.notice")
 local server = lazy("claude-ide.command.server")
 local terminal = lazy("claude-ide.terminal")
-local update = lazy("claude-ide.update")
+local update = lazy("claude-ide.library.update")
 
 require("claude-ide.app")
 

@@ -1,10 +1,10 @@
 -- `:Claude install`: runs build.lua in a child Neovim, so that this one stays usable, with its modules.
 local lazy = require("claude-ide.lazy")
 local autostart = lazy("claude-ide.autostart")
-local log = lazy("claude-ide.log")
-local native = lazy("claude-ide.native")
-local notice = lazy("claude-ide.ui.notice")
-local root = lazy("claude-ide.root")
+local log = lazy("claude-ide.base.log")
+local native = lazy("claude-ide.library.native")
+local notice = lazy("claude-ide.base.notice")
+local root = lazy("claude-ide.base.root")
 
 local M = {}
 

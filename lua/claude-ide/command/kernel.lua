@@ -2,7 +2,7 @@
 local lazy = require("claude-ide.lazy")
 local log = lazy("claude-ide.notebook.log")
 local notebook = lazy("claude-ide.notebook")
-local notice = lazy("claude-ide.ui.notice")
+local notice = lazy("claude-ide.base.notice")
 
 local M = {}
 

@@ -1,8 +1,8 @@
 -- The operators `<Plug>(claude-edit-operator)` and `<Plug>(claude-send-operator)`: a motion selects the lines. `.` repeats with the
 -- lines of its own motion and the same instruction.
 local lazy = require("claude-ide.lazy")
-local mention = lazy("claude-ide.mention")
-local notice = lazy("claude-ide.ui.notice")
+local mention = lazy("claude-ide.context.mention")
+local notice = lazy("claude-ide.base.notice")
 local prompts = lazy("claude-ide.command.prompts")
 local server = lazy("claude-ide.server")
 

@@ -1,15 +1,15 @@
 -- `:Claude ask`, `prompt` and `edit`. They apply to the range or, called by `<Cmd>` in Visual mode, the selected
 -- lines.
 local lazy = require("claude-ide.lazy")
-local ask = lazy("claude-ide.inline.ask")
+local ask = lazy("claude-ide.chat.inline.ask")
 local context = lazy("claude-ide.context")
 local context_lines = lazy("claude-ide.context.lines")
 local context_place = lazy("claude-ide.context.place")
-local edit = lazy("claude-ide.inline.edit")
+local edit = lazy("claude-ide.chat.inline.edit")
 local environment = lazy("claude-ide.terminal.environment")
 local kept_words = lazy("claude-ide.ui.kept_words")
-local path = lazy("claude-ide.path")
-local terminal_prompt = lazy("claude-ide.inline.terminal_prompt")
+local path = lazy("claude-ide.base.path")
+local terminal_prompt = lazy("claude-ide.chat.inline.terminal_prompt")
 
 local M = {}
 

@@ -1,7 +1,7 @@
 -- `:Claude serve`: starts and stops the page with sessions, and shows its address.
 local lazy = require("claude-ide.lazy")
 local address = lazy("claude-ide.web.address")
-local notice = lazy("claude-ide.ui.notice")
+local notice = lazy("claude-ide.base.notice")
 local web = lazy("claude-ide.web")
 
 local M = {}

@@ -1,7 +1,7 @@
 -- Subcommands for the server and its connections. `:ClaudeConnect` and `:ClaudeSend` are commands of their own.
 local lazy = require("claude-ide.lazy")
-local mention = lazy("claude-ide.mention")
-local notice = lazy("claude-ide.ui.notice")
+local mention = lazy("claude-ide.context.mention")
+local notice = lazy("claude-ide.base.notice")
 local server = lazy("claude-ide.server")
 local sessions_names = lazy("claude-ide.sessions.names")
 local status = lazy("claude-ide.command.status")

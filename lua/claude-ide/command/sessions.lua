@@ -1,12 +1,12 @@
 -- `:Claude sessions` and `:Claude grep`: parses their arguments.
 
 local lazy = require("claude-ide.lazy")
-local actions = lazy("claude-ide.sessions.actions")
+local actions = lazy("claude-ide.terminal.session_actions")
 local catalogue = lazy("claude-ide.sessions.catalogue")
-local grep = lazy("claude-ide.sessions.grep")
+local grep = lazy("claude-ide.board.grep")
 local open_views = lazy("claude-ide.transcript.open_views")
 local phrases = lazy("claude-ide.sessions.phrases")
-local picker = lazy("claude-ide.sessions.picker")
+local picker = lazy("claude-ide.board.picker")
 local transcript = lazy("claude-ide.transcript")
 
 local M = {}

@@ -2,8 +2,8 @@
 
 local lazy = require("claude-ide.lazy")
 local claude_ide = lazy("claude-ide")
-local notice = lazy("claude-ide.ui.notice")
-local one_line = lazy("claude-ide.ui.one_line")
+local notice = lazy("claude-ide.base.notice")
+local one_line = lazy("claude-ide.base.one_line")
 local phrases = lazy("claude-ide.sessions.phrases")
 local requests = lazy("claude-ide.requests")
 local server = lazy("claude-ide.server")
@@ -38,7 +38,7 @@ function M.clients(clients)
   return table.concat(vim.tbl_map(describe, clients), ", ")
 end
 
-local counted = require("claude-ide.counted")
+local counted = require("claude-ide.base.counted")
 
 ---The server's port and connected clients.
 ---@param info claude-ide.server.Info

@@ -4,8 +4,8 @@
 
 local lazy = require("claude-ide.lazy")
 local distance = lazy("claude-ide.config.distance")
-local notice = lazy("claude-ide.ui.notice")
-local one_line = lazy("claude-ide.ui.one_line")
+local notice = lazy("claude-ide.base.notice")
+local one_line = lazy("claude-ide.base.one_line")
 
 local M = {}
 

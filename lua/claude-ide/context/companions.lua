@@ -1,9 +1,9 @@
 -- What the user sees, for CLIs that speak the IDE companion specification: `ide/contextUpdate`.
 local lazy = require("claude-ide.lazy")
-local bus = lazy("claude-ide.bus")
+local bus = lazy("claude-ide.base.bus")
 local editor = lazy("claude-ide.context.editor")
-local position = lazy("claude-ide.position")
-local selection = lazy("claude-ide.selection")
+local position = lazy("claude-ide.base.position")
+local selection = lazy("claude-ide.context.selection")
 local server = lazy("claude-ide.server")
 
 local M = {}
@@ -71,7 +71,7 @@ local function name_port()
 end
 
 ---Reports each change while such a CLI is connected, and lets those of this Neovim's terminals find it. Idempotent.
-M.attach = require("claude-ide.once")(function()
+M.attach = require("claude-ide.base.once")(function()
   name_port()
   bus.on("server_started", name_port)
   bus.on("server_stopped", name_port)

@@ -1,13 +1,13 @@
 -- `#diff`: changes since the last commit; `#review`: Claude's changes that are not reviewed. Both without withheld files.
-local patch = require("claude-ide.diffview.patch_text")
+local patch = require("claude-ide.ui.diffview.patch_text")
 local lazy = require("claude-ide.lazy")
-local buffer = lazy("claude-ide.buffer")
-local checkpoints = lazy("claude-ide.journal.checkpoints")
-local counted = lazy("claude-ide.counted")
-local ide_path = lazy("claude-ide.path")
-local journal = lazy("claude-ide.journal")
-local position = lazy("claude-ide.position")
-local privacy = lazy("claude-ide.privacy")
+local buffer = lazy("claude-ide.editor.buffer")
+local checkpoints = lazy("claude-ide.edits.journal.checkpoints")
+local counted = lazy("claude-ide.base.counted")
+local ide_path = lazy("claude-ide.base.path")
+local journal = lazy("claude-ide.edits.journal")
+local position = lazy("claude-ide.base.position")
+local privacy = lazy("claude-ide.server.privacy")
 
 local M = {}
 

@@ -1,14 +1,14 @@
 -- The open files, the quickfix list and the diagnostics, for agents: what `#buffers`, `#quickfix` and `#diagnostics`, resources and tools
 -- say of them. Omits what is withheld.
 local lazy = require("claude-ide.lazy")
-local buffer = lazy("claude-ide.buffer")
-local counted = lazy("claude-ide.counted")
+local buffer = lazy("claude-ide.editor.buffer")
+local counted = lazy("claude-ide.base.counted")
 local lines = lazy("claude-ide.language.lines")
 local locate = lazy("claude-ide.language.locate")
-local lsp = lazy("claude-ide.lsp")
-local position = lazy("claude-ide.position")
-local privacy = lazy("claude-ide.privacy")
-local selection = lazy("claude-ide.selection")
+local lsp = lazy("claude-ide.base.lsp")
+local position = lazy("claude-ide.base.position")
+local privacy = lazy("claude-ide.server.privacy")
+local selection = lazy("claude-ide.context.selection")
 local servers = lazy("claude-ide.language.servers")
 
 local M = {}

@@ -1,9 +1,9 @@
 -- `#image:{file}`, and `#image` for the clipboard: pictures, identified by their first bytes, with a size limit.
 local lazy = require("claude-ide.lazy")
-local current_text = lazy("claude-ide.proposal.current_text")
-local paths = lazy("claude-ide.path")
+local current_text = lazy("claude-ide.edits.proposal.current_text")
+local paths = lazy("claude-ide.base.path")
 local phrases = lazy("claude-ide.sessions.phrases")
-local privacy = lazy("claude-ide.privacy")
+local privacy = lazy("claude-ide.server.privacy")
 
 local M = {}
 

@@ -5,13 +5,13 @@ local context_reference = lazy("claude-ide.context.reference")
 local editor = lazy("claude-ide.context.editor")
 local language_task = lazy("claude-ide.language.task")
 local lines = lazy("claude-ide.context.lines")
-local log = lazy("claude-ide.log")
+local log = lazy("claude-ide.base.log")
 local paging = lazy("claude-ide.language.paging")
 local phrases = lazy("claude-ide.sessions.phrases")
-local position = lazy("claude-ide.position")
+local position = lazy("claude-ide.base.position")
 local problems = lazy("claude-ide.language.problems")
 local prompts = lazy("claude-ide.context.prompts")
-local safely = lazy("claude-ide.safely")
+local safely = lazy("claude-ide.base.safely")
 
 local M = {}
 

@@ -1,15 +1,15 @@
 -- Numbered lines of buffers for agents, bounded, without withheld files.
 local lazy = require("claude-ide.lazy")
-local buffer = lazy("claude-ide.buffer")
-local bytes = lazy("claude-ide.buffer.bytes")
-local counted = lazy("claude-ide.counted")
-local current_text = lazy("claude-ide.proposal.current_text")
+local buffer = lazy("claude-ide.editor.buffer")
+local bytes = lazy("claude-ide.editor.buffer.bytes")
+local counted = lazy("claude-ide.base.counted")
+local current_text = lazy("claude-ide.edits.proposal.current_text")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
-local paths = lazy("claude-ide.path")
+local paths = lazy("claude-ide.base.path")
 local place = lazy("claude-ide.context.place")
-local privacy = lazy("claude-ide.privacy")
+local privacy = lazy("claude-ide.server.privacy")
 local reference = lazy("claude-ide.context.reference")
-local selection = lazy("claude-ide.selection")
+local selection = lazy("claude-ide.context.selection")
 
 local M = {}
 

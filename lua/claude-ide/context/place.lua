@@ -1,7 +1,7 @@
 -- Finds the window and file that the user works in while they write to an agent.
 local lazy = require("claude-ide.lazy")
-local buffer = lazy("claude-ide.buffer")
-local privacy = lazy("claude-ide.privacy")
+local buffer = lazy("claude-ide.editor.buffer")
+local privacy = lazy("claude-ide.server.privacy")
 
 local M = {}
 

@@ -4,10 +4,10 @@
 local lazy = require("claude-ide.lazy")
 local config = lazy("claude-ide.config")
 local context_reference = lazy("claude-ide.context.reference")
-local file = lazy("claude-ide.file")
+local file = lazy("claude-ide.base.file")
 local lines = lazy("claude-ide.context.lines")
 local place = lazy("claude-ide.context.place")
-local privacy = lazy("claude-ide.privacy")
+local privacy = lazy("claude-ide.server.privacy")
 
 local M = {}
 

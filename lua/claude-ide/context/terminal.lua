@@ -1,6 +1,6 @@
 -- `#terminal`: the last lines of the most recently used terminal, except for terminals of agents.
 local lazy = require("claude-ide.lazy")
-local buffer = lazy("claude-ide.buffer")
+local buffer = lazy("claude-ide.editor.buffer")
 local buffer_marks = lazy("claude-ide.ui.buffer_marks")
 local context_lines = lazy("claude-ide.context.lines")
 local terminal = lazy("claude-ide.terminal")

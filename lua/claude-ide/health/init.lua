@@ -7,17 +7,17 @@ local config = lazy("claude-ide.config")
 local health_server = lazy("claude-ide.health.server")
 local hooks = lazy("claude-ide.terminal.hooks")
 local ide_server = lazy("claude-ide.server")
-local install = lazy("claude-ide.install")
+local install = lazy("claude-ide.library.install")
 local journal = lazy("claude-ide.health.journal")
-local log = lazy("claude-ide.log")
-local native = lazy("claude-ide.native")
+local log = lazy("claude-ide.base.log")
+local native = lazy("claude-ide.library.native")
 local notebook = lazy("claude-ide.notebook")
 local notebook_interpreter = lazy("claude-ide.notebook.interpreter")
-local paths = lazy("claude-ide.path")
+local paths = lazy("claude-ide.base.path")
 local sessions = lazy("claude-ide.health.sessions")
 local surroundings = lazy("claude-ide.health.surroundings")
-local update = lazy("claude-ide.update")
-local workspace = lazy("claude-ide.workspace")
+local update = lazy("claude-ide.library.update")
+local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
 
@@ -114,8 +114,9 @@ end
 ---Another copy's modules would mix with these.
 local function check_copies()
   local copies = {} ---@type table<string, true>
-  for _, path in ipairs(vim.api.nvim_get_runtime_file("lua/claude-ide/native.lua", true)) do
-    copies[vim.uv.fs_realpath(vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(path)))) or path] = true
+  for _, path in ipairs(vim.api.nvim_get_runtime_file("lua/claude-ide/library/native.lua", true)) do
+    copies[vim.uv.fs_realpath(vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(path))))) or path] =
+      true
   end
   if vim.tbl_count(copies) > 1 then
     vim.health.warn(

@@ -1,13 +1,13 @@
 -- Health check of the review: whether buffers follow the disk, where changes by shell commands are detected, and the size of the undo
 -- data.
-local counted = require("claude-ide.counted")
+local counted = require("claude-ide.base.counted")
 local lazy = require("claude-ide.lazy")
-local checkpoints = lazy("claude-ide.journal.checkpoints")
+local checkpoints = lazy("claude-ide.edits.journal.checkpoints")
 local config = lazy("claude-ide.config")
-local files = lazy("claude-ide.watch.files")
-local journal = lazy("claude-ide.journal")
+local files = lazy("claude-ide.edits.watch.files")
+local journal = lazy("claude-ide.edits.journal")
 local phrases = lazy("claude-ide.sessions.phrases")
-local store = lazy("claude-ide.journal.store")
+local store = lazy("claude-ide.edits.journal.store")
 
 local M = {}
 

@@ -3,11 +3,11 @@
 local lazy = require("claude-ide.lazy")
 local autostart = lazy("claude-ide.autostart")
 local config = lazy("claude-ide.config")
-local file = lazy("claude-ide.file")
-local ide_workspace = lazy("claude-ide.workspace")
-local native = lazy("claude-ide.native")
-local paths = lazy("claude-ide.path")
-local process = lazy("claude-ide.process")
+local file = lazy("claude-ide.base.file")
+local ide_workspace = lazy("claude-ide.server.workspace")
+local native = lazy("claude-ide.library.native")
+local paths = lazy("claude-ide.base.path")
+local process = lazy("claude-ide.base.process")
 local server = lazy("claude-ide.server")
 
 local M = {}

@@ -1,10 +1,10 @@
 -- Health check of Claude's sessions: their files, and records of running ones.
 
 local lazy = require("claude-ide.lazy")
-local counted = lazy("claude-ide.counted")
-local file = lazy("claude-ide.file")
+local counted = lazy("claude-ide.base.counted")
+local file = lazy("claude-ide.base.file")
 local phrases = lazy("claude-ide.sessions.phrases")
-local process = lazy("claude-ide.process")
+local process = lazy("claude-ide.base.process")
 local server = lazy("claude-ide.server")
 local sessions = lazy("claude-ide.sessions")
 local transport = lazy("claude-ide.sessions.transport")

@@ -2,8 +2,8 @@
 -- converts positions.
 local lazy = require("claude-ide.lazy")
 local language_encoding = lazy("claude-ide.language.encoding")
-local line_breaks = lazy("claude-ide.line_breaks")
-local lsp = lazy("claude-ide.lsp")
+local line_breaks = lazy("claude-ide.base.line_breaks")
+local lsp = lazy("claude-ide.base.lsp")
 local request = lazy("claude-ide.language.request")
 
 local M = {}

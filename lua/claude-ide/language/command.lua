@@ -6,7 +6,7 @@
 local lazy = require("claude-ide.lazy")
 local config = lazy("claude-ide.config")
 local language_request = lazy("claude-ide.language.request")
-local notice = lazy("claude-ide.ui.notice")
+local notice = lazy("claude-ide.base.notice")
 local servers = lazy("claude-ide.language.servers")
 
 local M = {}

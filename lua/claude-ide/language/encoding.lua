@@ -1,7 +1,7 @@
 -- Converts between columns of a language server and byte columns.
 -- LSP 3.17, "PositionEncodingKind".
 local lazy = require("claude-ide.lazy")
-local position = lazy("claude-ide.position")
+local position = lazy("claude-ide.base.position")
 
 local M = {}
 

@@ -1,13 +1,13 @@
 -- Reads lines of files for display: from a loaded buffer, including unsaved changes, else from disk.
 -- Invariant: withheld files yield no lines.
 local lazy = require("claude-ide.lazy")
-local buffer = lazy("claude-ide.buffer")
-local file = lazy("claude-ide.file")
-local line_breaks = lazy("claude-ide.line_breaks")
+local buffer = lazy("claude-ide.editor.buffer")
+local file = lazy("claude-ide.base.file")
+local line_breaks = lazy("claude-ide.base.line_breaks")
 local locate = lazy("claude-ide.language.locate")
-local position = lazy("claude-ide.position")
-local privacy = lazy("claude-ide.privacy")
-local workspace = lazy("claude-ide.workspace")
+local position = lazy("claude-ide.base.position")
+local privacy = lazy("claude-ide.server.privacy")
+local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
 

@@ -1,12 +1,12 @@
 -- Resolves a path given by a model to a file or buffer.
 -- Invariant: no file outside the workspace is opened, and none that is withheld.
 local lazy = require("claude-ide.lazy")
-local buffer = lazy("claude-ide.buffer")
-local disk = lazy("claude-ide.buffer.disk")
-local hidden = lazy("claude-ide.buffer.hidden")
-local paths = lazy("claude-ide.path")
-local privacy = lazy("claude-ide.privacy")
-local workspace = lazy("claude-ide.workspace")
+local buffer = lazy("claude-ide.editor.buffer")
+local disk = lazy("claude-ide.editor.buffer.disk")
+local hidden = lazy("claude-ide.editor.buffer.hidden")
+local paths = lazy("claude-ide.base.path")
+local privacy = lazy("claude-ide.server.privacy")
+local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
 

@@ -1,7 +1,7 @@
 -- Paginates answers for models: bounded length, and a cursor for the next page.
 -- A cursor is the number of entries before the page. Each page repeats the query, so that no page is stale.
 local lazy = require("claude-ide.lazy")
-local position = lazy("claude-ide.position")
+local position = lazy("claude-ide.base.position")
 
 local M = {}
 

@@ -1,15 +1,15 @@
 -- Diagnostics as text: of a file, or of all files known to the editor.
 local lazy = require("claude-ide.lazy")
-local counted = lazy("claude-ide.counted")
-local diagnostics = lazy("claude-ide.diagnostics")
-local fresh = lazy("claude-ide.diagnostics.fresh")
+local counted = lazy("claude-ide.base.counted")
+local diagnostics = lazy("claude-ide.language.diagnostics")
+local fresh = lazy("claude-ide.language.diagnostics.fresh")
 local language_lines = lazy("claude-ide.language.lines")
 local locate = lazy("claude-ide.language.locate")
-local lsp = lazy("claude-ide.lsp")
+local lsp = lazy("claude-ide.base.lsp")
 local paging = lazy("claude-ide.language.paging")
-local position = lazy("claude-ide.position")
-local privacy = lazy("claude-ide.privacy")
-local workspace = lazy("claude-ide.workspace")
+local position = lazy("claude-ide.base.position")
+local privacy = lazy("claude-ide.server.privacy")
+local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
 

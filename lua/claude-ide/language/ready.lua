@@ -2,10 +2,10 @@
 -- Invariant: every wait ends, and a server that has been ready for long is not waited for.
 local lazy = require("claude-ide.lazy")
 local config = lazy("claude-ide.config")
-local diagnostics_servers = lazy("claude-ide.diagnostics.servers")
-local disk = lazy("claude-ide.buffer.disk")
+local diagnostics_servers = lazy("claude-ide.language.diagnostics.servers")
+local disk = lazy("claude-ide.editor.buffer.disk")
 local language_servers = lazy("claude-ide.language.servers")
-local lsp = lazy("claude-ide.lsp")
+local lsp = lazy("claude-ide.base.lsp")
 
 local M = {}
 

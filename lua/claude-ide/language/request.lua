@@ -1,7 +1,7 @@
 -- A request to a language server within a task: cancelled with the task, and ended by a deadline or by the server's exit.
 local lazy = require("claude-ide.lazy")
 local config = lazy("claude-ide.config")
-local lsp = lazy("claude-ide.lsp")
+local lsp = lazy("claude-ide.base.lsp")
 
 local M = {}
 

@@ -2,7 +2,7 @@
 -- Invariant: every wait has a deadline, and the client gets progress reports.
 local lazy = require("claude-ide.lazy")
 local config = lazy("claude-ide.config")
-local lsp = lazy("claude-ide.lsp")
+local lsp = lazy("claude-ide.base.lsp")
 
 local M = {}
 

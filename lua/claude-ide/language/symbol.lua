@@ -4,7 +4,7 @@ local lazy = require("claude-ide.lazy")
 local breaks = lazy("claude-ide.language.breaks")
 local code = lazy("claude-ide.language.code")
 local outline = lazy("claude-ide.language.outline")
-local position = lazy("claude-ide.position")
+local position = lazy("claude-ide.base.position")
 
 local M = {}
 

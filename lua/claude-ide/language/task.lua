@@ -3,10 +3,10 @@
 -- Invariants: a call is answered once, or cancelled and not answered; cancelling withdraws what it waits for; no slice blocks Neovim
 -- for long.
 local lazy = require("claude-ide.lazy")
-local log = lazy("claude-ide.log")
-local safely = lazy("claude-ide.safely")
+local log = lazy("claude-ide.base.log")
+local safely = lazy("claude-ide.base.safely")
 local server = lazy("claude-ide.server")
-local workspace = lazy("claude-ide.workspace")
+local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
 

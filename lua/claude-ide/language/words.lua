@@ -2,7 +2,7 @@
 -- Invariants: the search is bounded in time and size; files that are withheld are not named.
 local lazy = require("claude-ide.lazy")
 local locate = lazy("claude-ide.language.locate")
-local workspace = lazy("claude-ide.workspace")
+local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
 

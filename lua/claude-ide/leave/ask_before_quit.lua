@@ -2,13 +2,13 @@
 -- Invariants: nothing waits for the answer, so no script hangs. `:qa!` quits: like unsaved text, a modified buffer refuses the exit.
 -- Without a UI nothing is asked. No step discards unsaved text.
 local lazy = require("claude-ide.lazy")
-local background = lazy("claude-ide.sessions.background")
+local background = lazy("claude-ide.terminal.background")
 local buffer_marks = lazy("claude-ide.ui.buffer_marks")
 local choose = lazy("claude-ide.ui.choose")
-local clock = lazy("claude-ide.clock")
+local clock = lazy("claude-ide.base.clock")
 local config = lazy("claude-ide.config")
-local notice = lazy("claude-ide.ui.notice")
-local own = lazy("claude-ide.sessions.own")
+local notice = lazy("claude-ide.base.notice")
+local own = lazy("claude-ide.terminal.own")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local phrases = lazy("claude-ide.sessions.phrases")
 local quietly = lazy("claude-ide.ui.quietly")
@@ -17,7 +17,7 @@ local restore = lazy("claude-ide.ui.restore")
 local sessions_live = lazy("claude-ide.sessions.live")
 local terminal_prompt = lazy("claude-ide.terminal.prompt")
 local terminals = lazy("claude-ide.terminal")
-local window = lazy("claude-ide.window")
+local window = lazy("claude-ide.base.window")
 
 local M = {}
 

@@ -4,10 +4,10 @@
 local lazy = require("claude-ide.lazy")
 local agents = lazy("claude-ide.chat.acp.agents")
 local buffer_marks = lazy("claude-ide.ui.buffer_marks")
-local log = lazy("claude-ide.log")
+local log = lazy("claude-ide.base.log")
 local open_views = lazy("claude-ide.transcript.open_views")
 local remembered = lazy("claude-ide.terminal.remembered")
-local window = lazy("claude-ide.window")
+local window = lazy("claude-ide.base.window")
 
 local M = {}
 
@@ -26,8 +26,8 @@ local close_key_list = let("claude-ide.ui.key_list", "close")
 local stop_server = let("claude-ide.server", "stop")
 local leave_clients = let("claude-ide.tools.claude_client", "leave")
 local close_requests = let("claude-ide.requests", "close_those")
-local take_diffs_down = let("claude-ide.proposal.on_screen", "clear_all")
-local take_review_down = let("claude-ide.review", "close")
+local take_diffs_down = let("claude-ide.edits.proposal.on_screen", "clear_all")
+local take_review_down = let("claude-ide.edits.review", "close")
 
 ---Whether a restored session can reload the buffer: a transcript whose session the CLI has stored. A chat without messages is not
 ---stored, nor one with another agent.

@@ -1,9 +1,9 @@
 -- The process between Neovim and a kernel: kernel/bridge.py, one per kernel. JSON lines in both directions.
 -- Invariant: it exits with Neovim, since its stdin is closed, and terminates its kernel. If it is killed, Neovim kills the kernel.
 local lazy = require("claude-ide.lazy")
-local log = lazy("claude-ide.log")
-local root = lazy("claude-ide.root")
-local safely = lazy("claude-ide.safely")
+local log = lazy("claude-ide.base.log")
+local root = lazy("claude-ide.base.root")
+local safely = lazy("claude-ide.base.safely")
 
 local M = {}
 

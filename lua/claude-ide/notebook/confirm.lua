@@ -1,15 +1,15 @@
 -- Asks the user before code runs in a kernel, if `notebook.confirm` is set or the client may be of another machine: presenter and requester of this kind of request. The code is
 -- shown in a float with keys to run or reject it; closing the float rejects.
 -- Invariants: it opens only while the user is idle, and typing that continues decides nothing (ui/guard). Nothing hides in the code
--- (invisible_text.lua), and it runs only after all of it was visible (ui/read_through.lua).
+-- (base/invisible_text.lua), and it runs only after all of it was visible (ui/read_through.lua).
 local lazy = require("claude-ide.lazy")
 local config = lazy("claude-ide.config")
 local document = lazy("claude-ide.notebook.document")
 local guard = lazy("claude-ide.ui.guard")
 local guard_window = lazy("claude-ide.ui.guard.window")
-local ide_width = lazy("claude-ide.width")
-local ide_window = lazy("claude-ide.window")
-local invisible_text = lazy("claude-ide.invisible_text")
+local ide_width = lazy("claude-ide.base.width")
+local ide_window = lazy("claude-ide.base.window")
+local invisible_text = lazy("claude-ide.base.invisible_text")
 local key_list = lazy("claude-ide.ui.key_list")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local read_through = lazy("claude-ide.ui.read_through")
@@ -198,7 +198,7 @@ local presenter = {
   end,
 }
 
-local register = require("claude-ide.once")(function()
+local register = require("claude-ide.base.once")(function()
   requests.register(KIND, presenter)
 end)
 

@@ -1,11 +1,11 @@
 -- Reads a notebook: from the buffer with its JSON, else from its file. A buffer in which a plugin shows it in another format (Markdown, a
 -- script) is neither read nor changed.
 local lazy = require("claude-ide.lazy")
-local buffer = lazy("claude-ide.buffer")
-local disk = lazy("claude-ide.buffer.disk")
-local file = lazy("claude-ide.file")
-local native = lazy("claude-ide.native")
-local stamp = lazy("claude-ide.buffer.stamp")
+local buffer = lazy("claude-ide.editor.buffer")
+local disk = lazy("claude-ide.editor.buffer.disk")
+local file = lazy("claude-ide.base.file")
+local native = lazy("claude-ide.library.native")
+local stamp = lazy("claude-ide.editor.buffer.stamp")
 
 local M = {}
 

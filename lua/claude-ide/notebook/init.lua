@@ -1,8 +1,8 @@
 -- The kernels of this Neovim: one for the workspace, and one per notebook.
 local lazy = require("claude-ide.lazy")
 local notebook_kernel = lazy("claude-ide.notebook.kernel")
-local paths = lazy("claude-ide.path")
-local workspace = lazy("claude-ide.workspace")
+local paths = lazy("claude-ide.base.path")
+local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
 

@@ -2,10 +2,10 @@
 -- Asynchronous: each candidate is checked in its own process, in turn. The workspace's is cached: searched when the server starts, and
 -- again while none is known.
 local lazy = require("claude-ide.lazy")
-local bus = lazy("claude-ide.bus")
+local bus = lazy("claude-ide.base.bus")
 local config = lazy("claude-ide.config")
-local safely = lazy("claude-ide.safely")
-local workspace = lazy("claude-ide.workspace")
+local safely = lazy("claude-ide.base.safely")
+local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
 
@@ -217,7 +217,7 @@ function M.missing()
   return known and known.missing
 end
 
-local look_again_later = require("claude-ide.once")(function()
+local look_again_later = require("claude-ide.base.once")(function()
   bus.on("client_connected", function()
     if not M.is_available() then
       M.look()

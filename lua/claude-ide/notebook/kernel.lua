@@ -2,7 +2,7 @@
 -- Invariants: a run is answered once, or dropped by its requester; runs start in the order of their requests; the first run after the
 -- variables were lost reports that.
 local lazy = require("claude-ide.lazy")
-local bus = lazy("claude-ide.bus")
+local bus = lazy("claude-ide.base.bus")
 local config = lazy("claude-ide.config")
 local confirm = lazy("claude-ide.notebook.confirm")
 local document = lazy("claude-ide.notebook.document")

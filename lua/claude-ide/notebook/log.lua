@@ -1,7 +1,7 @@
 -- The log of code that ran in kernels and its output: a Markdown buffer for the user.
 -- Invariant: its lines and images are bounded.
 local lazy = require("claude-ide.lazy")
-local log = lazy("claude-ide.log")
+local log = lazy("claude-ide.base.log")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 
 local M = {}

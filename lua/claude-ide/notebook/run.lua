@@ -1,7 +1,7 @@
 -- A run of code: its requester, state and answer.
 -- Invariant: it is answered once, or dropped by its requester.
 local lazy = require("claude-ide.lazy")
-local safely = lazy("claude-ide.safely")
+local safely = lazy("claude-ide.base.safely")
 
 local M = {}
 

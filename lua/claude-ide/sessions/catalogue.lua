@@ -2,11 +2,11 @@
 
 local lazy = require("claude-ide.lazy")
 local phrases = lazy("claude-ide.sessions.phrases")
-local process = lazy("claude-ide.process")
-local safely = lazy("claude-ide.safely")
+local process = lazy("claude-ide.base.process")
+local safely = lazy("claude-ide.base.safely")
 local sessions = lazy("claude-ide.sessions")
-local slice = lazy("claude-ide.slice")
-local workspace = lazy("claude-ide.workspace")
+local slice = lazy("claude-ide.base.slice")
+local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
 

@@ -6,7 +6,7 @@ local live = lazy("claude-ide.sessions.live")
 local open_transcript = lazy("claude-ide.sessions.open_transcript")
 local server = lazy("claude-ide.server")
 local transport = lazy("claude-ide.sessions.transport")
-local workspace = lazy("claude-ide.workspace")
+local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
 

@@ -1,7 +1,7 @@
 -- The running sessions as last reported by the library, by process, in memory.
 local lazy = require("claude-ide.lazy")
-local bus = lazy("claude-ide.bus")
-local ide_process = lazy("claude-ide.process")
+local bus = lazy("claude-ide.base.bus")
+local ide_process = lazy("claude-ide.base.process")
 local waits = lazy("claude-ide.sessions.waits")
 
 local M = {}

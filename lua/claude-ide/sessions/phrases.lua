@@ -1,8 +1,8 @@
 -- Formats ages, durations, sizes, states and titles of sessions. Pure, except for character widths and what the library does.
 
 local lazy = require("claude-ide.lazy")
-local native = lazy("claude-ide.native")
-local width = lazy("claude-ide.width")
+local native = lazy("claude-ide.library.native")
+local width = lazy("claude-ide.base.width")
 
 local M = {}
 

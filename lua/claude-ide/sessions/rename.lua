@@ -5,11 +5,11 @@
 -- 2.1.329). Invariant: the transcript's existing bytes stay; the title is one whole line, appended at once, as by the CLI.
 
 local lazy = require("claude-ide.lazy")
-local bus = lazy("claude-ide.bus")
+local bus = lazy("claude-ide.base.bus")
 local catalogue = lazy("claude-ide.sessions.catalogue")
-local log = lazy("claude-ide.log")
-local native = lazy("claude-ide.native")
-local notice = lazy("claude-ide.ui.notice")
+local log = lazy("claude-ide.base.log")
+local native = lazy("claude-ide.library.native")
+local notice = lazy("claude-ide.base.notice")
 local phrases = lazy("claude-ide.sessions.phrases")
 
 local M = {}

@@ -1,10 +1,10 @@
 -- Whether a rule may let a CLI run a shell command without asking. Rules are in settings, in the CLI's arguments, and in commands and
 -- skills of the user's. A superset of what the CLI does: a rule counts if its words before a `*` are anywhere in the command.
 local lazy = require("claude-ide.lazy")
-local ide_file = lazy("claude-ide.file")
+local ide_file = lazy("claude-ide.base.file")
 local server = lazy("claude-ide.server")
 local transport = lazy("claude-ide.sessions.transport")
-local workspace = lazy("claude-ide.workspace")
+local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
 

@@ -1,13 +1,13 @@
 -- Requests to the library about sessions, and its responses: one callback per request, in order, on the main loop.
 -- Works without the server. Invariant: a cancelled request gets no callback; every other one is answered.
 local lazy = require("claude-ide.lazy")
-local at_exit = lazy("claude-ide.at_exit")
+local at_exit = lazy("claude-ide.base.at_exit")
 local config = lazy("claude-ide.config")
 local live = lazy("claude-ide.sessions.live")
-local log = lazy("claude-ide.log")
-local native = lazy("claude-ide.native")
-local path = lazy("claude-ide.path")
-local wake = lazy("claude-ide.wake")
+local log = lazy("claude-ide.base.log")
+local native = lazy("claude-ide.library.native")
+local path = lazy("claude-ide.base.path")
+local wake = lazy("claude-ide.library.wake")
 
 local M = {}
 
@@ -134,6 +134,9 @@ local function receive(event)
   end
 end
 
-require("claude-ide.wake").on({ "session_reply", "session_hits", "session_change", "session_live" }, receive)
+require("claude-ide.library.wake").on(
+  { "session_reply", "session_hits", "session_change", "session_live" },
+  receive
+)
 
 return M

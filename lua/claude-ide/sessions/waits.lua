@@ -2,7 +2,7 @@
 -- states that the library reports.
 
 local lazy = require("claude-ide.lazy")
-local clock = lazy("claude-ide.clock")
+local clock = lazy("claude-ide.base.clock")
 
 local M = {}
 

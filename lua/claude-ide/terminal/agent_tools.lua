@@ -3,7 +3,7 @@
 -- Invariant: the token is in no command line, which other users of the machine can read, and in no environment, which all commands of
 -- the model inherit.
 local lazy = require("claude-ide.lazy")
-local file = lazy("claude-ide.file")
+local file = lazy("claude-ide.base.file")
 local ide_server = lazy("claude-ide.server")
 
 local M = {}

@@ -1,15 +1,15 @@
 -- `$EDITOR` of our terminals: a prompt, a plan or a commit message opens in this Neovim, in a split. The program that opened it waits
 -- until the buffer is gone.
 local lazy = require("claude-ide.lazy")
-local at_exit = lazy("claude-ide.at_exit")
+local at_exit = lazy("claude-ide.base.at_exit")
 local config = lazy("claude-ide.config")
-local files = lazy("claude-ide.file")
+local files = lazy("claude-ide.base.file")
 local guard = lazy("claude-ide.ui.guard")
-local log = lazy("claude-ide.log")
-local notice = lazy("claude-ide.ui.notice")
-local safely = lazy("claude-ide.safely")
-local waits = lazy("claude-ide.ui.guard.waits")
-local window = lazy("claude-ide.window")
+local log = lazy("claude-ide.base.log")
+local notice = lazy("claude-ide.base.notice")
+local safely = lazy("claude-ide.base.safely")
+local waits = lazy("claude-ide.base.waits")
+local window = lazy("claude-ide.base.window")
 
 local M = {}
 

@@ -4,7 +4,7 @@
 
 local lazy = require("claude-ide.lazy")
 local config = lazy("claude-ide.config")
-local workspace = lazy("claude-ide.workspace")
+local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
 

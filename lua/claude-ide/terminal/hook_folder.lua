@@ -3,13 +3,13 @@
 -- if the server is not connected, CLI 2.1.329 prints an error for each such hook, except PermissionRequest, Elicitation and
 -- MessageDisplay. A command that exits with 0 is silent, and so is one that runs out of time, except for UserPromptSubmit.
 local lazy = require("claude-ide.lazy")
-local bus = lazy("claude-ide.bus")
-local file = lazy("claude-ide.file")
+local bus = lazy("claude-ide.base.bus")
+local file = lazy("claude-ide.base.file")
 local ide_config = lazy("claude-ide.config")
-local ide_path = lazy("claude-ide.path")
-local native = lazy("claude-ide.native")
-local position = lazy("claude-ide.position")
-local safely = lazy("claude-ide.safely")
+local ide_path = lazy("claude-ide.base.path")
+local native = lazy("claude-ide.library.native")
+local position = lazy("claude-ide.base.position")
+local safely = lazy("claude-ide.base.safely")
 local transport = lazy("claude-ide.sessions.transport")
 
 local M = {}

@@ -1,11 +1,11 @@
 -- States of sessions whose CLI writes no record of them, as its hooks report them. A record comes first.
 local lazy = require("claude-ide.lazy")
-local bus = lazy("claude-ide.bus")
-local clock = lazy("claude-ide.clock")
+local bus = lazy("claude-ide.base.bus")
+local clock = lazy("claude-ide.base.clock")
 local hook_folder = lazy("claude-ide.terminal.hook_folder")
 local live = lazy("claude-ide.sessions.live")
-local process = lazy("claude-ide.process")
-local retry = lazy("claude-ide.retry")
+local process = lazy("claude-ide.base.process")
+local retry = lazy("claude-ide.base.retry")
 
 local M = {}
 
@@ -69,7 +69,7 @@ local function forget_once_ended(pid, session)
 end
 
 ---Handles the reports of hooks.
-M.attach = require("claude-ide.once")(function()
+M.attach = require("claude-ide.base.once")(function()
   hook_folder.on("state", on_state)
   bus.on("client_disconnected", function(client)
     local session = client.pid and reported[client.pid]

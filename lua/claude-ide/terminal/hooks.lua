@@ -5,14 +5,14 @@
 -- What Claude is told about the editor goes through hook_folder.lua.
 local lazy = require("claude-ide.lazy")
 local config = lazy("claude-ide.config")
-local file = lazy("claude-ide.file")
+local file = lazy("claude-ide.base.file")
 local hook_folder = lazy("claude-ide.terminal.hook_folder")
-local log = lazy("claude-ide.log")
-local native = lazy("claude-ide.native")
-local paths = lazy("claude-ide.path")
-local position = lazy("claude-ide.position")
+local log = lazy("claude-ide.base.log")
+local native = lazy("claude-ide.library.native")
+local paths = lazy("claude-ide.base.path")
+local position = lazy("claude-ide.base.position")
 local rules = lazy("claude-ide.sessions.rules")
-local workspace = lazy("claude-ide.workspace")
+local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
 

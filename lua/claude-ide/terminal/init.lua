@@ -3,15 +3,15 @@
 
 local lazy = require("claude-ide.lazy")
 local agent_tools = lazy("claude-ide.terminal.agent_tools")
-local bus = lazy("claude-ide.bus")
+local bus = lazy("claude-ide.base.bus")
 local choose = lazy("claude-ide.ui.choose")
 local config = lazy("claude-ide.config")
 local editor = lazy("claude-ide.terminal.editor")
 local environment = lazy("claude-ide.terminal.environment")
-local external = lazy("claude-ide.terminal.external")
+local external = lazy("claude-ide.terminal.provider.external")
 local keymaps = lazy("claude-ide.terminal.keymaps")
-local notice = lazy("claude-ide.ui.notice")
-local one_line = lazy("claude-ide.ui.one_line")
+local notice = lazy("claude-ide.base.notice")
+local one_line = lazy("claude-ide.base.one_line")
 local phrases = lazy("claude-ide.sessions.phrases")
 local remembered = lazy("claude-ide.terminal.remembered")
 local server = lazy("claude-ide.server")
@@ -166,7 +166,7 @@ local function provider()
     return chosen
   end
   local is_program = external.PROGRAMS[chosen]
-  return require("claude-ide.terminal." .. (is_program and "external" or chosen))
+  return require("claude-ide.terminal.provider." .. (is_program and "external" or chosen))
 end
 
 ---Starts the server, whose port the CLI needs to find this Neovim. Without it the CLI runs unconnected.
@@ -309,7 +309,7 @@ local function begin(spec)
   return session
 end
 
-local remember = require("claude-ide.once")(function()
+local remember = require("claude-ide.base.once")(function()
   remembered.follow(M.list)
 end)
 

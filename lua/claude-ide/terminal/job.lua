@@ -1,6 +1,6 @@
 -- Starts a program in a buffer, which becomes its terminal.
 local lazy = require("claude-ide.lazy")
-local option = lazy("claude-ide.option")
+local option = lazy("claude-ide.base.option")
 
 local M = {}
 

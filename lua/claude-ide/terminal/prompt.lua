@@ -2,8 +2,8 @@
 -- Invariant: it arrives as plain text. It cannot end the paste, run a command, or exit the CLI (`crates/session/src/prompt_input.rs`).
 
 local lazy = require("claude-ide.lazy")
-local log = lazy("claude-ide.log")
-local native = lazy("claude-ide.native")
+local log = lazy("claude-ide.base.log")
+local native = lazy("claude-ide.library.native")
 local typing = lazy("claude-ide.ui.guard.typing")
 
 local M = {}

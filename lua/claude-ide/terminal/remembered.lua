@@ -1,15 +1,15 @@
 -- Remembers the terminals of a Neovim, also of one that was killed: the next one of the project offers their sessions again.
 -- Invariants: a terminal of a running Neovim is not offered. What a Neovim offers and the user does not resume, the next one offers.
 local lazy = require("claude-ide.lazy")
-local bus = lazy("claude-ide.bus")
+local bus = lazy("claude-ide.base.bus")
 local catalogue = lazy("claude-ide.sessions.catalogue")
-local files = lazy("claude-ide.file")
-local notice = lazy("claude-ide.ui.notice")
-local process = lazy("claude-ide.process")
-local retry = lazy("claude-ide.retry")
+local files = lazy("claude-ide.base.file")
+local notice = lazy("claude-ide.base.notice")
+local process = lazy("claude-ide.base.process")
+local retry = lazy("claude-ide.base.retry")
 local sessions = lazy("claude-ide.sessions")
-local soon = lazy("claude-ide.soon")
-local workspace = lazy("claude-ide.workspace")
+local soon = lazy("claude-ide.base.soon")
+local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
 

@@ -2,11 +2,11 @@
 -- Invariant: after the CLI has exited the session stays dead; a new run is a new session.
 
 local lazy = require("claude-ide.lazy")
-local bus = lazy("claude-ide.bus")
-local log = lazy("claude-ide.log")
-local notice = lazy("claude-ide.ui.notice")
+local bus = lazy("claude-ide.base.bus")
+local log = lazy("claude-ide.base.log")
+local notice = lazy("claude-ide.base.notice")
 local phrases = lazy("claude-ide.sessions.phrases")
-local process = lazy("claude-ide.process")
+local process = lazy("claude-ide.base.process")
 local sessions_live = lazy("claude-ide.sessions.live")
 
 ---@class claude-ide.terminal.Session

@@ -1,8 +1,8 @@
 -- Requesters for clients of other endpoints than `ide`, one each: their requests end when the client leaves or the server stops.
 
 local lazy = require("claude-ide.lazy")
-local bus = lazy("claude-ide.bus")
-local once = lazy("claude-ide.once")
+local bus = lazy("claude-ide.base.bus")
+local once = lazy("claude-ide.base.once")
 local requests = lazy("claude-ide.requests")
 local server = lazy("claude-ide.server")
 local terminal = lazy("claude-ide.terminal")

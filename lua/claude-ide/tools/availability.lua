@@ -1,12 +1,12 @@
 -- Reports to the server which conditional tools are available, since it lists only those, and the resources and prompts (offers.lua).
 -- "abilities_changed" says that they may have changed; many changes are one report.
 local lazy = require("claude-ide.lazy")
-local bus = lazy("claude-ide.bus")
+local bus = lazy("claude-ide.base.bus")
 local config = lazy("claude-ide.config")
 local interpreter = lazy("claude-ide.notebook.interpreter")
-local log = lazy("claude-ide.log")
-local lsp = lazy("claude-ide.lsp")
-local native = lazy("claude-ide.native")
+local log = lazy("claude-ide.base.log")
+local lsp = lazy("claude-ide.base.lsp")
+local native = lazy("claude-ide.library.native")
 local neotest = lazy("claude-ide.neotest")
 local outline = lazy("claude-ide.language.outline")
 local server = lazy("claude-ide.server")

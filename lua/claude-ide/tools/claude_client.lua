@@ -1,16 +1,16 @@
 -- The server's clients as requesters: openDiff and the methods that close it, and what a CLI asks in its terminal. Call ids and the
 -- client's names for diffs stay in this module.
 local lazy = require("claude-ide.lazy")
-local bus = lazy("claude-ide.bus")
-local card = lazy("claude-ide.card")
+local bus = lazy("claude-ide.base.bus")
+local card = lazy("claude-ide.requests.card")
 local config = lazy("claude-ide.config")
 local ended_calls = lazy("claude-ide.sessions.ended_calls")
-local journal = lazy("claude-ide.journal")
+local journal = lazy("claude-ide.edits.journal")
 local names = lazy("claude-ide.sessions.names")
-local native = lazy("claude-ide.native")
-local notify = lazy("claude-ide.sessions.notify")
-local proposal = lazy("claude-ide.proposal")
-local rejection_reason = lazy("claude-ide.sessions.rejection_reason")
+local native = lazy("claude-ide.library.native")
+local notify = lazy("claude-ide.requests.notify")
+local proposal = lazy("claude-ide.edits.proposal")
+local rejection_reason = lazy("claude-ide.terminal.rejection_reason")
 local requests = lazy("claude-ide.requests")
 local server = lazy("claude-ide.server")
 local sessions = lazy("claude-ide.sessions")
@@ -245,7 +245,7 @@ local function when_known_if_attended(requester, done)
 end
 
 ---Handles the end of clients and of the server, and dialogs.
-local attach = require("claude-ide.once")(function()
+local attach = require("claude-ide.base.once")(function()
   bus.on("server_stopping", M.leave)
   bus.on("client_disconnected", function(client)
     forget(client.id, server.was_sent_away(client.id))

@@ -1,12 +1,12 @@
 -- Proposals of CLIs that speak the IDE companion specification (Gemini CLI, Qwen Code). The call is answered at once, the decision is a
 -- notification. Their terminal asks at the same time: without a notification its question stays open.
 local lazy = require("claude-ide.lazy")
-local acceptance = lazy("claude-ide.proposal.acceptance")
-local notice = lazy("claude-ide.ui.notice")
-local proposal = lazy("claude-ide.proposal")
+local acceptance = lazy("claude-ide.edits.proposal.acceptance")
+local notice = lazy("claude-ide.base.notice")
+local proposal = lazy("claude-ide.edits.proposal")
 local requests = lazy("claude-ide.requests")
 local server = lazy("claude-ide.server")
-local user_edits = lazy("claude-ide.proposal.user_edits")
+local user_edits = lazy("claude-ide.edits.proposal.user_edits")
 
 local M = {}
 

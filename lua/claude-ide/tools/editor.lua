@@ -1,12 +1,12 @@
 -- The user's open files, lists and folders, in the formats of each endpoint. Omits what is withheld.
 local tool = require("claude-ide.language.task").tool
 local lazy = require("claude-ide.lazy")
-local buffer = lazy("claude-ide.buffer")
+local buffer = lazy("claude-ide.editor.buffer")
 local editor = lazy("claude-ide.context.editor")
 local paging = lazy("claude-ide.language.paging")
-local paths = lazy("claude-ide.path")
-local selection = lazy("claude-ide.selection")
-local workspace = lazy("claude-ide.workspace")
+local paths = lazy("claude-ide.base.path")
+local selection = lazy("claude-ide.context.selection")
+local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
 

@@ -1,14 +1,14 @@
 -- Reads, writes, saves and formats files through the user's buffers.
 local lazy = require("claude-ide.lazy")
-local buffer = lazy("claude-ide.buffer")
-local buffer_format = lazy("claude-ide.buffer.format")
-local disk = lazy("claude-ide.buffer.disk")
-local hidden = lazy("claude-ide.buffer.hidden")
-local ide_format = lazy("claude-ide.format")
-local log = lazy("claude-ide.log")
-local patch = lazy("claude-ide.buffer.patch")
-local privacy = lazy("claude-ide.privacy")
-local stamp = lazy("claude-ide.buffer.stamp")
+local buffer = lazy("claude-ide.editor.buffer")
+local buffer_format = lazy("claude-ide.editor.buffer.format")
+local disk = lazy("claude-ide.editor.buffer.disk")
+local hidden = lazy("claude-ide.editor.buffer.hidden")
+local ide_format = lazy("claude-ide.editor.format")
+local log = lazy("claude-ide.base.log")
+local patch = lazy("claude-ide.editor.buffer.patch")
+local privacy = lazy("claude-ide.server.privacy")
+local stamp = lazy("claude-ide.editor.buffer.stamp")
 
 local M = {}
 

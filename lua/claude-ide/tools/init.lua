@@ -1,11 +1,11 @@
 -- Dispatches calls to tools and returns their answers.
 -- Invariant: a call is answered exactly once, or not at all after a cancel, even if the tool answers twice, late, or fails.
-local safely = require("claude-ide.safely")
+local safely = require("claude-ide.base.safely")
 local lazy = require("claude-ide.lazy")
 local guard = lazy("claude-ide.ui.guard")
-local log = lazy("claude-ide.log")
-local native = lazy("claude-ide.native")
-local workspace = lazy("claude-ide.workspace")
+local log = lazy("claude-ide.base.log")
+local native = lazy("claude-ide.library.native")
+local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
 

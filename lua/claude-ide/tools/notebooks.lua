@@ -1,20 +1,20 @@
 -- Runs Claude's code in Jupyter kernels (`notebook/`), and reads cells of notebooks. Cancelling a call interrupts the code.
 local tool = require("claude-ide.language.task").tool
 local lazy = require("claude-ide.lazy")
-local buffer_format = lazy("claude-ide.buffer.format")
-local bytes = lazy("claude-ide.buffer.bytes")
-local counted = lazy("claude-ide.counted")
-local disk = lazy("claude-ide.buffer.disk")
+local buffer_format = lazy("claude-ide.editor.buffer.format")
+local bytes = lazy("claude-ide.editor.buffer.bytes")
+local counted = lazy("claude-ide.base.counted")
+local disk = lazy("claude-ide.editor.buffer.disk")
 local document = lazy("claude-ide.notebook.document")
 local ide_notebook = lazy("claude-ide.notebook")
 local locate = lazy("claude-ide.language.locate")
-local log = lazy("claude-ide.log")
-local native = lazy("claude-ide.native")
-local own = lazy("claude-ide.sessions.own")
+local log = lazy("claude-ide.base.log")
+local native = lazy("claude-ide.library.native")
+local own = lazy("claude-ide.terminal.own")
 local paging = lazy("claude-ide.language.paging")
-local patch = lazy("claude-ide.buffer.patch")
+local patch = lazy("claude-ide.editor.buffer.patch")
 local server = lazy("claude-ide.server")
-local waits = lazy("claude-ide.ui.guard.waits")
+local waits = lazy("claude-ide.base.waits")
 
 local M = {}
 

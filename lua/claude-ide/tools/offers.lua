@@ -2,20 +2,20 @@
 -- The server has both lists, so that it answers while Neovim is busy; only contents are asked for.
 local tool = require("claude-ide.language.task").tool
 local lazy = require("claude-ide.lazy")
-local buffer = lazy("claude-ide.buffer")
+local buffer = lazy("claude-ide.editor.buffer")
 local context = lazy("claude-ide.context")
 local context_prompts = lazy("claude-ide.context.prompts")
 local editor = lazy("claude-ide.context.editor")
 local lines = lazy("claude-ide.context.lines")
 local locate = lazy("claude-ide.language.locate")
-local log = lazy("claude-ide.log")
-local native = lazy("claude-ide.native")
+local log = lazy("claude-ide.base.log")
+local native = lazy("claude-ide.library.native")
 local paging = lazy("claude-ide.language.paging")
 local place = lazy("claude-ide.context.place")
-local position = lazy("claude-ide.position")
+local position = lazy("claude-ide.base.position")
 local problems = lazy("claude-ide.language.problems")
-local selection = lazy("claude-ide.selection")
-local workspace = lazy("claude-ide.workspace")
+local selection = lazy("claude-ide.context.selection")
+local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
 

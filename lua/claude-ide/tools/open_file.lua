@@ -2,17 +2,17 @@
 -- `preview`: Neovim has no preview tabs. When the next preview opens, the previous one leaves the buffer list, unless it was changed or
 -- is visible; it stays loaded (`:b` finds it).
 local lazy = require("claude-ide.lazy")
-local buffer = lazy("claude-ide.buffer")
-local disk = lazy("claude-ide.buffer.disk")
-local file = lazy("claude-ide.file")
+local buffer = lazy("claude-ide.editor.buffer")
+local disk = lazy("claude-ide.editor.buffer.disk")
+local file = lazy("claude-ide.base.file")
 local file_window = lazy("claude-ide.ui.file_window")
-local hidden = lazy("claude-ide.buffer.hidden")
+local hidden = lazy("claude-ide.editor.buffer.hidden")
 local locate = lazy("claude-ide.language.locate")
-local notice = lazy("claude-ide.ui.notice")
-local paths = lazy("claude-ide.path")
-local swap = lazy("claude-ide.buffer.swap")
+local notice = lazy("claude-ide.base.notice")
+local paths = lazy("claude-ide.base.path")
+local swap = lazy("claude-ide.editor.buffer.swap")
 local tools = lazy("claude-ide.tools")
-local tracker = lazy("claude-ide.selection.tracker")
+local tracker = lazy("claude-ide.context.selection.tracker")
 
 local M = {}
 

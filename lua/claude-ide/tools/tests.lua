@@ -2,14 +2,14 @@
 -- background. Its output is parsed with 'errorformat'.
 -- Invariant: a cancelled or slow command is killed with all its children; its output is bounded.
 local lazy = require("claude-ide.lazy")
-local files = lazy("claude-ide.file")
-local ide_position = lazy("claude-ide.position")
+local files = lazy("claude-ide.base.file")
+local ide_position = lazy("claude-ide.base.position")
 local locate = lazy("claude-ide.language.locate")
-local native = lazy("claude-ide.native")
+local native = lazy("claude-ide.library.native")
 local neotest = lazy("claude-ide.neotest")
 local outline = lazy("claude-ide.language.outline")
-local paths = lazy("claude-ide.path")
-local workspace = lazy("claude-ide.workspace")
+local paths = lazy("claude-ide.base.path")
+local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
 

@@ -5,7 +5,7 @@ local choose = lazy("claude-ide.ui.choose")
 local follow = lazy("claude-ide.transcript.follow")
 local guard = lazy("claude-ide.ui.guard")
 local motions = lazy("claude-ide.transcript.motions")
-local notice = lazy("claude-ide.ui.notice")
+local notice = lazy("claude-ide.base.notice")
 local phrases = lazy("claude-ide.sessions.phrases")
 
 local M = {}

@@ -1,8 +1,8 @@
 -- Yanks code of a transcript, without fences and indent.
 
 local lazy = require("claude-ide.lazy")
-local counted = lazy("claude-ide.counted")
-local notice = lazy("claude-ide.ui.notice")
+local counted = lazy("claude-ide.base.counted")
+local notice = lazy("claude-ide.base.notice")
 local offscreen = lazy("claude-ide.transcript.offscreen")
 local pieces = lazy("claude-ide.transcript.pieces")
 local targets = lazy("claude-ide.transcript.targets")

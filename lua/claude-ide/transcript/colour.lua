@@ -4,7 +4,7 @@
 
 local queries = require("claude-ide.transcript.queries")
 local lazy = require("claude-ide.lazy")
-local colours = lazy("claude-ide.diffview.colours")
+local colours = lazy("claude-ide.ui.diffview.colours")
 local highlights = lazy("claude-ide.ui.highlights")
 
 local M = {}

@@ -1,19 +1,19 @@
 -- Shows an edit of a transcript: the file before and after it, side by side in a tab page.
 
 local lazy = require("claude-ide.lazy")
-local bytes = lazy("claude-ide.buffer.bytes")
-local change_keys = lazy("claude-ide.diffview.change_keys")
-local diffview_comparison = lazy("claude-ide.diffview.comparison")
+local bytes = lazy("claude-ide.editor.buffer.bytes")
+local change_keys = lazy("claude-ide.ui.diffview.change_keys")
+local diffview_comparison = lazy("claude-ide.ui.diffview.comparison")
 local guard = lazy("claude-ide.ui.guard")
 local key_list = lazy("claude-ide.ui.key_list")
-local layout = lazy("claude-ide.diffview.layout")
-local notice = lazy("claude-ide.ui.notice")
+local layout = lazy("claude-ide.ui.diffview.layout")
+local notice = lazy("claude-ide.base.notice")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
-local pair = lazy("claude-ide.diffview.pair")
+local pair = lazy("claude-ide.ui.diffview.pair")
 local quietly = lazy("claude-ide.ui.quietly")
-local safely = lazy("claude-ide.safely")
+local safely = lazy("claude-ide.base.safely")
 local winbar_text = lazy("claude-ide.ui.winbar_text")
-local windows = lazy("claude-ide.diffview.windows")
+local windows = lazy("claude-ide.ui.diffview.windows")
 
 local M = {}
 

@@ -1,9 +1,9 @@
 -- Opens files named in a transcript: the path under the cursor, or the line of a diff.
 
 local lazy = require("claude-ide.lazy")
-local file = lazy("claude-ide.file")
+local file = lazy("claude-ide.base.file")
 local file_window = lazy("claude-ide.ui.file_window")
-local notice = lazy("claude-ide.ui.notice")
+local notice = lazy("claude-ide.base.notice")
 
 local M = {}
 

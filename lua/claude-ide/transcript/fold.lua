@@ -2,7 +2,7 @@
 -- Also the text of closed folds.
 
 local lazy = require("claude-ide.lazy")
-local ide_width = lazy("claude-ide.width")
+local ide_width = lazy("claude-ide.base.width")
 local open_views = lazy("claude-ide.transcript.open_views")
 local phrases = lazy("claude-ide.sessions.phrases")
 

@@ -1,13 +1,13 @@
 -- Applies changes to an open transcript: new messages, results, another branch, a replaced file, and the state of its session.
 
 local painter = require("claude-ide.transcript.painter")
-local slice = require("claude-ide.slice")
+local slice = require("claude-ide.base.slice")
 local while_open = require("claude-ide.transcript.while_open")
 local lazy = require("claude-ide.lazy")
 local agent_reader = lazy("claude-ide.transcript.agent_reader")
 local buffer = lazy("claude-ide.transcript.buffer")
 local loader = lazy("claude-ide.transcript.loader")
-local native = lazy("claude-ide.native")
+local native = lazy("claude-ide.library.native")
 local render = lazy("claude-ide.transcript.render")
 local sessions_waits = lazy("claude-ide.sessions.waits")
 local viewport = lazy("claude-ide.transcript.viewport")

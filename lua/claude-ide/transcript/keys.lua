@@ -1,15 +1,15 @@
 -- Keys of a transcript.
 
 local lazy = require("claude-ide.lazy")
-local actions = lazy("claude-ide.sessions.actions")
+local actions = lazy("claude-ide.terminal.session_actions")
 local branch = lazy("claude-ide.transcript.branch")
 local code = lazy("claude-ide.transcript.code")
 local key_list = lazy("claude-ide.ui.key_list")
 local motions = lazy("claude-ide.transcript.motions")
-local safely = lazy("claude-ide.safely")
+local safely = lazy("claude-ide.base.safely")
 local search = lazy("claude-ide.transcript.search")
 local targets = lazy("claude-ide.transcript.targets")
-local window = lazy("claude-ide.window")
+local window = lazy("claude-ide.base.window")
 
 local M = {}
 

@@ -4,12 +4,12 @@
 
 local painter = require("claude-ide.transcript.painter")
 local render = require("claude-ide.transcript.render")
-local slice = require("claude-ide.slice")
+local slice = require("claude-ide.base.slice")
 local while_open = require("claude-ide.transcript.while_open")
 local lazy = require("claude-ide.lazy")
-local log = lazy("claude-ide.log")
+local log = lazy("claude-ide.base.log")
 local render_order = lazy("claude-ide.transcript.render_order")
-local waits = lazy("claude-ide.ui.guard.waits")
+local waits = lazy("claude-ide.base.waits")
 local winbar = lazy("claude-ide.transcript.winbar")
 
 local M = {}

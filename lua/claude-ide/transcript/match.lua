@@ -2,8 +2,8 @@
 
 local lazy = require("claude-ide.lazy")
 local grep_text = lazy("claude-ide.sessions.grep_text")
-local native = lazy("claude-ide.native")
-local notice = lazy("claude-ide.ui.notice")
+local native = lazy("claude-ide.library.native")
+local notice = lazy("claude-ide.base.notice")
 
 local M = {}
 

@@ -3,11 +3,11 @@
 local lazy = require("claude-ide.lazy")
 local follow = lazy("claude-ide.transcript.follow")
 local loader = lazy("claude-ide.transcript.loader")
-local native = lazy("claude-ide.native")
-local notice = lazy("claude-ide.ui.notice")
+local native = lazy("claude-ide.library.native")
+local notice = lazy("claude-ide.base.notice")
 local render = lazy("claude-ide.transcript.render")
 local transcript_match = lazy("claude-ide.transcript.match")
-local waits = lazy("claude-ide.ui.guard.waits")
+local waits = lazy("claude-ide.base.waits")
 
 local M = {}
 

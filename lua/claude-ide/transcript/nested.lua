@@ -1,7 +1,7 @@
 -- Puts the items of open subagents below their line in the call that started them.
 
 local lazy = require("claude-ide.lazy")
-local counted = lazy("claude-ide.counted")
+local counted = lazy("claude-ide.base.counted")
 
 local M = {}
 

@@ -1,11 +1,11 @@
 -- Renders messages that are not in the buffer's text, for searches, yanks and `:write`, which would otherwise see empty lines.
 -- Works in time slices so that no key waits; stops silently when the transcript is closed or replaced.
 
-local slice = require("claude-ide.slice")
+local slice = require("claude-ide.base.slice")
 local lazy = require("claude-ide.lazy")
-local notice = lazy("claude-ide.ui.notice")
+local notice = lazy("claude-ide.base.notice")
 local render = lazy("claude-ide.transcript.render")
-local safely = lazy("claude-ide.safely")
+local safely = lazy("claude-ide.base.safely")
 
 local M = {}
 

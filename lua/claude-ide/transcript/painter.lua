@@ -1,7 +1,7 @@
 -- Highlights a transcript when idle: visible rows first, a few pieces per turn.
 -- Pieces of a growing text are kept: only the one with its last line is highlighted again.
 
-local slice = require("claude-ide.slice")
+local slice = require("claude-ide.base.slice")
 local while_open = require("claude-ide.transcript.while_open")
 local lazy = require("claude-ide.lazy")
 local colour = lazy("claude-ide.transcript.colour")

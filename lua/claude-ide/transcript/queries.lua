@@ -2,7 +2,7 @@
 -- Invariant: captures equal those of the whole query, except for the patterns in `DEAR`.
 
 local lazy = require("claude-ide.lazy")
-local file = lazy("claude-ide.file")
+local file = lazy("claude-ide.base.file")
 
 local M = {}
 

@@ -3,9 +3,9 @@
 
 local lazy = require("claude-ide.lazy")
 local motions = lazy("claude-ide.transcript.motions")
-local notice = lazy("claude-ide.ui.notice")
+local notice = lazy("claude-ide.base.notice")
 local offscreen = lazy("claude-ide.transcript.offscreen")
-local waits = lazy("claude-ide.ui.guard.waits")
+local waits = lazy("claude-ide.base.waits")
 
 local M = {}
 

@@ -2,7 +2,7 @@
 -- stays at the end.
 
 local lazy = require("claude-ide.lazy")
-local waits = lazy("claude-ide.ui.guard.waits")
+local waits = lazy("claude-ide.base.waits")
 
 local M = {}
 

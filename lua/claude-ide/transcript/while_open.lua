@@ -1,9 +1,9 @@
 -- Work on a transcript in slices while it is open. Its errors are logged.
 
 local lazy = require("claude-ide.lazy")
-local log = lazy("claude-ide.log")
-local safely = lazy("claude-ide.safely")
-local slice = lazy("claude-ide.slice")
+local log = lazy("claude-ide.base.log")
+local safely = lazy("claude-ide.base.safely")
+local slice = lazy("claude-ide.base.slice")
 
 local M = {}
 

@@ -4,8 +4,8 @@
 -- A conversation's name puts the title in a folder named after the session: "Claude 863faa33/Fix the parser". So the tab line
 -- and `%t` show the title, a narrow status line keeps its end, and a saved session identifies it.
 local lazy = require("claude-ide.lazy")
-local option = lazy("claude-ide.option")
-local window = lazy("claude-ide.window")
+local option = lazy("claude-ide.base.option")
+local window = lazy("claude-ide.base.window")
 
 local M = {}
 

@@ -3,8 +3,8 @@
 local lazy = require("claude-ide.lazy")
 local border = lazy("claude-ide.ui.border")
 local guard_window = lazy("claude-ide.ui.guard.window")
-local ide_width = lazy("claude-ide.width")
-local ide_window = lazy("claude-ide.window")
+local ide_width = lazy("claude-ide.base.width")
+local ide_window = lazy("claude-ide.base.window")
 local menu = lazy("claude-ide.ui.menu")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 

@@ -2,8 +2,8 @@
 -- Invariant: special windows (explorers, terminals, diffs, quickfix, fixed and floating ones) keep their buffers.
 local lazy = require("claude-ide.lazy")
 local guard = lazy("claude-ide.ui.guard")
-local path = lazy("claude-ide.path")
-local window = lazy("claude-ide.window")
+local path = lazy("claude-ide.base.path")
+local window = lazy("claude-ide.base.window")
 
 local M = {}
 

@@ -1,7 +1,7 @@
--- Marks hidden content in the lines of a buffer that shows a text to be approved: what `invisible_text.lua` finds and Neovim does not draw.
+-- Marks hidden content in the lines of a buffer that shows a text to be approved: what `base/invisible_text.lua` finds and Neovim does not draw.
 local lazy = require("claude-ide.lazy")
 local highlights = lazy("claude-ide.ui.highlights")
-local invisible_text = lazy("claude-ide.invisible_text")
+local invisible_text = lazy("claude-ide.base.invisible_text")
 
 local M = {}
 

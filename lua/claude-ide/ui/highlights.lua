@@ -9,7 +9,7 @@ function M.link(links)
   end
 end
 
----Those of winbars. `diffview/colours.lua` makes them readable there.
+---Those of winbars. `ui/diffview/colours.lua` makes them readable there.
 ---@type table<string, string>
 M.IN_WINBARS = {
   ClaudeDiffFile = "Title",

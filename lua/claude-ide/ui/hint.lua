@@ -4,7 +4,7 @@ local lazy = require("claude-ide.lazy")
 local highlights = lazy("claude-ide.ui.highlights")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local quietly = lazy("claude-ide.ui.quietly")
-local window = lazy("claude-ide.window")
+local window = lazy("claude-ide.base.window")
 
 local M = {}
 

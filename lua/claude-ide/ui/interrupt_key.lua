@@ -1,7 +1,7 @@
 -- `<C-c>` in plugin buffers. A mapping alone is not enough: while Neovim is busy, `<C-c>` is an interrupt and bypasses mappings.
 local lazy = require("claude-ide.lazy")
-local notice = lazy("claude-ide.ui.notice")
-local safely = lazy("claude-ide.safely")
+local notice = lazy("claude-ide.base.notice")
+local safely = lazy("claude-ide.base.safely")
 
 local M = {}
 

@@ -1,7 +1,7 @@
 -- Saves text that can no longer be sent or shown to a register, and tells the user which.
 local lazy = require("claude-ide.lazy")
-local notice = lazy("claude-ide.ui.notice")
-local one_line = lazy("claude-ide.ui.one_line")
+local notice = lazy("claude-ide.base.notice")
+local one_line = lazy("claude-ide.base.one_line")
 
 local M = {}
 

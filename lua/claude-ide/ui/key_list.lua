@@ -4,9 +4,9 @@ local lazy = require("claude-ide.lazy")
 local buffer_marks = lazy("claude-ide.ui.buffer_marks")
 local config = lazy("claude-ide.config")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
-local paths = lazy("claude-ide.path")
+local paths = lazy("claude-ide.base.path")
 local text_float = lazy("claude-ide.ui.text_float")
-local window = lazy("claude-ide.window")
+local window = lazy("claude-ide.base.window")
 
 local M = {}
 

@@ -2,9 +2,9 @@
 local lazy = require("claude-ide.lazy")
 local buffer_marks = lazy("claude-ide.ui.buffer_marks")
 local quietly = lazy("claude-ide.ui.quietly")
-local safely = lazy("claude-ide.safely")
+local safely = lazy("claude-ide.base.safely")
 local typing = lazy("claude-ide.ui.guard.typing")
-local window = lazy("claude-ide.window")
+local window = lazy("claude-ide.base.window")
 
 local M = {}
 

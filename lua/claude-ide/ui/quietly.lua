@@ -1,6 +1,6 @@
 -- Changes buffers and windows without events.
 local lazy = require("claude-ide.lazy")
-local option = lazy("claude-ide.option")
+local option = lazy("claude-ide.base.option")
 
 local M = {}
 

@@ -1,7 +1,7 @@
 -- Tracks whether all of a text to be approved was visible. Until then a key that allows it scrolls on. While another float covers a part
 -- of the window, it allows nothing.
 local lazy = require("claude-ide.lazy")
-local notice = lazy("claude-ide.ui.notice")
+local notice = lazy("claude-ide.base.notice")
 local window = lazy("claude-ide.ui.guard.window")
 
 local M = {}

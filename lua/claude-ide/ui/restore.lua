@@ -1,7 +1,7 @@
 -- Saves the screen before a diff and restores it after: tab page, window, sizes, views, mode.
 local lazy = require("claude-ide.lazy")
-local notice = lazy("claude-ide.ui.notice")
-local window = lazy("claude-ide.window")
+local notice = lazy("claude-ide.base.notice")
+local window = lazy("claude-ide.base.window")
 
 local M = {}
 

@@ -4,10 +4,10 @@ local border = lazy("claude-ide.ui.border")
 local file_window = lazy("claude-ide.ui.file_window")
 local guard = lazy("claude-ide.ui.guard")
 local guard_window = lazy("claude-ide.ui.guard.window")
-local ide_width = lazy("claude-ide.width")
-local ide_window = lazy("claude-ide.window")
+local ide_width = lazy("claude-ide.base.width")
+local ide_window = lazy("claude-ide.base.window")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
-local position = lazy("claude-ide.position")
+local position = lazy("claude-ide.base.position")
 
 local M = {}
 

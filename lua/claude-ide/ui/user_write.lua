@@ -1,11 +1,11 @@
 -- Writes of the plugin's own buffers ('buftype' "acwrite"): whether the user asked for one, and copies under another name.
 local lazy = require("claude-ide.lazy")
 local buffer_marks = lazy("claude-ide.ui.buffer_marks")
-local notice = lazy("claude-ide.ui.notice")
-local one_line = lazy("claude-ide.ui.one_line")
+local notice = lazy("claude-ide.base.notice")
+local one_line = lazy("claude-ide.base.one_line")
 local quietly = lazy("claude-ide.ui.quietly")
 local typing = lazy("claude-ide.ui.guard.typing")
-local window = lazy("claude-ide.window")
+local window = lazy("claude-ide.base.window")
 
 local M = {}
 

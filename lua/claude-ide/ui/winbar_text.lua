@@ -1,8 +1,8 @@
 -- Fits a winbar into its window by shortening pieces, lowest rank first: the words of hints, then whole pieces. Neovim
 -- would cut words and keys in half.
 local lazy = require("claude-ide.lazy")
-local counted = lazy("claude-ide.counted")
-local ide_width = lazy("claude-ide.width")
+local counted = lazy("claude-ide.base.counted")
+local ide_width = lazy("claude-ide.base.width")
 local key_list = lazy("claude-ide.ui.key_list")
 
 local M = {}

@@ -59,7 +59,7 @@ local VISITS = { windo = true, tabdo = true }
 
 ---Neovim splits a window with 'winfixbuf' before each command that may edit other buffers there, also before those that only visit
 ---windows: it must not find the option then.
-local listen = require("claude-ide.once")(function()
+local listen = require("claude-ide.base.once")(function()
   vim.api.nvim_create_autocmd("CmdlineLeave", {
     group = vim.api.nvim_create_augroup("claude-ide.window_options", { clear = true }),
     pattern = ":",

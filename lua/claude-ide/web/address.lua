@@ -1,11 +1,11 @@
 -- A float with the page's address, and a QR code of it.
 local lazy = require("claude-ide.lazy")
-local native = lazy("claude-ide.native")
-local notice = lazy("claude-ide.ui.notice")
+local native = lazy("claude-ide.library.native")
+local notice = lazy("claude-ide.base.notice")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local text_float = lazy("claude-ide.ui.text_float")
 local web = lazy("claude-ide.web")
-local window = lazy("claude-ide.window")
+local window = lazy("claude-ide.base.window")
 
 local M = {}
 

@@ -1,9 +1,9 @@
 -- Takes what clients of the session server ask for: messages to sessions, decisions, interrupts.
 -- Invariant: the library hands over one message per session at a time, and gets one result for it.
 local lazy = require("claude-ide.lazy")
-local deliver = lazy("claude-ide.deliver")
+local deliver = lazy("claude-ide.board.deliver")
 local requests = lazy("claude-ide.web.requests")
-local wake = lazy("claude-ide.wake")
+local wake = lazy("claude-ide.library.wake")
 local web_tell = lazy("claude-ide.web.tell")
 
 local M = {}

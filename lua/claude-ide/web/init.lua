@@ -1,17 +1,17 @@
 -- Serves sessions over HTTP: start, stop, address, authentication. The library has the server (crates/web); it reads the same data as
 -- sessions/ and is independent of the server for CLIs.
 local lazy = require("claude-ide.lazy")
-local address = lazy("claude-ide.address")
-local at_exit = lazy("claude-ide.at_exit")
+local address = lazy("claude-ide.base.address")
+local at_exit = lazy("claude-ide.base.at_exit")
 local deliver = lazy("claude-ide.web.deliver")
 local ide_config = lazy("claude-ide.config")
-local log = lazy("claude-ide.log")
-local native = lazy("claude-ide.native")
-local notice = lazy("claude-ide.ui.notice")
-local one_line = lazy("claude-ide.ui.one_line")
+local log = lazy("claude-ide.base.log")
+local native = lazy("claude-ide.library.native")
+local notice = lazy("claude-ide.base.notice")
+local one_line = lazy("claude-ide.base.one_line")
 local requests = lazy("claude-ide.web.requests")
 local transport = lazy("claude-ide.sessions.transport")
-local wake = lazy("claude-ide.wake")
+local wake = lazy("claude-ide.library.wake")
 
 local M = {}
 

@@ -1,9 +1,9 @@
 -- Reports requests that wait for the user to clients of the session server, and takes their answers. `claude-ide.requests` settles which
 -- answer is first; each kind describes and answers itself (`remote`).
 local lazy = require("claude-ide.lazy")
-local bus = lazy("claude-ide.bus")
-local log = lazy("claude-ide.log")
-local own = lazy("claude-ide.sessions.own")
+local bus = lazy("claude-ide.base.bus")
+local log = lazy("claude-ide.base.log")
+local own = lazy("claude-ide.terminal.own")
 local requests = lazy("claude-ide.requests")
 local tell = lazy("claude-ide.web.tell")
 

@@ -1,7 +1,7 @@
 -- Sends this Neovim's messages to clients of the session server: `Told` in crates/web/src/editor.rs.
 local lazy = require("claude-ide.lazy")
-local log = lazy("claude-ide.log")
-local native = lazy("claude-ide.native")
+local log = lazy("claude-ide.base.log")
+local native = lazy("claude-ide.library.native")
 
 local M = {}
 

@@ -9,20 +9,20 @@ local editor = lazy("claude-ide.terminal.editor")
 local git = lazy("claude-ide.worktree.git")
 local guard = lazy("claude-ide.ui.guard")
 local ide_chat = lazy("claude-ide.chat")
-local ide_proposal = lazy("claude-ide.proposal")
-local journal = lazy("claude-ide.journal")
-local notice = lazy("claude-ide.ui.notice")
-local paths = lazy("claude-ide.path")
+local ide_proposal = lazy("claude-ide.edits.proposal")
+local journal = lazy("claude-ide.edits.journal")
+local notice = lazy("claude-ide.base.notice")
+local paths = lazy("claude-ide.base.path")
 local phrases = lazy("claude-ide.sessions.phrases")
-local process = lazy("claude-ide.process")
-local retry = lazy("claude-ide.retry")
-local review = lazy("claude-ide.review")
+local process = lazy("claude-ide.base.process")
+local retry = lazy("claude-ide.base.retry")
+local review = lazy("claude-ide.edits.review")
 local sessions = lazy("claude-ide.sessions")
 local terminal_prompt = lazy("claude-ide.terminal.prompt")
 local terminals = lazy("claude-ide.terminal")
 local ui_choose = lazy("claude-ide.ui.choose")
-local width = lazy("claude-ide.width")
-local workspace = lazy("claude-ide.workspace")
+local width = lazy("claude-ide.base.width")
+local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
 
@@ -41,7 +41,7 @@ local function listed(names)
   return #names > MAX_NAMES and ("%s and %d more"):format(text, #names - MAX_NAMES) or text
 end
 
-local counted = require("claude-ide.counted")
+local counted = require("claude-ide.base.counted")
 
 ---@param path string
 ---@param folder string resolved

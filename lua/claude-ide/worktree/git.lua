@@ -1,9 +1,9 @@
 -- Runs git in a worktree, off the main loop. For tasks (language/task.lua).
 local lazy = require("claude-ide.lazy")
-local log = lazy("claude-ide.log")
-local native = lazy("claude-ide.native")
-local notice = lazy("claude-ide.ui.notice")
-local path = lazy("claude-ide.path")
+local log = lazy("claude-ide.base.log")
+local native = lazy("claude-ide.library.native")
+local notice = lazy("claude-ide.base.notice")
+local path = lazy("claude-ide.base.path")
 
 local M = {}
 

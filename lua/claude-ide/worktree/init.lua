@@ -1,15 +1,15 @@
 -- `:Claude worktree`: makes a worktree of git for a branch, with a tab page and a CLI in it. done.lua ends it.
 -- Invariant: git alone decides whether a branch or a folder can be made; nothing is forced.
 local lazy = require("claude-ide.lazy")
-local background = lazy("claude-ide.sessions.background")
+local background = lazy("claude-ide.terminal.background")
 local done = lazy("claude-ide.worktree.done")
 local git = lazy("claude-ide.worktree.git")
 local guard = lazy("claude-ide.ui.guard")
 local language_task = lazy("claude-ide.language.task")
-local notice = lazy("claude-ide.ui.notice")
-local paths = lazy("claude-ide.path")
+local notice = lazy("claude-ide.base.notice")
+local paths = lazy("claude-ide.base.path")
 local terminals = lazy("claude-ide.terminal")
-local workspace = lazy("claude-ide.workspace")
+local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
 

@@ -1,7 +1,7 @@
 -- Reports edits that the user changed before they were written: the protocol's answers cannot say so, so it is a prompt.
 local lazy = require("claude-ide.lazy")
-local counted = lazy("claude-ide.counted")
-local hunk = lazy("claude-ide.hunk")
+local counted = lazy("claude-ide.base.counted")
+local hunk = lazy("claude-ide.base.hunk")
 
 local M = {}
 

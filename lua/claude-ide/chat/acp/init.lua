@@ -2,8 +2,8 @@
 -- in `chat/`.
 local lazy = require("claude-ide.lazy")
 local agents = lazy("claude-ide.chat.acp.agents")
-local ide_once = lazy("claude-ide.once")
-local native = lazy("claude-ide.native")
+local ide_once = lazy("claude-ide.base.once")
+local native = lazy("claude-ide.library.native")
 local program = lazy("claude-ide.chat.program")
 local server = lazy("claude-ide.server")
 local terminals = lazy("claude-ide.chat.acp.terminals")

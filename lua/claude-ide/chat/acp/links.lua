@@ -1,9 +1,9 @@
 -- Files named with `@` in a prompt, as blocks of the protocol: a link, or the text if it is unsaved and the agent accepts texts.
 -- Invariant: withheld files are neither linked nor sent.
 local lazy = require("claude-ide.lazy")
-local buffer = lazy("claude-ide.buffer")
-local position = lazy("claude-ide.position")
-local privacy = lazy("claude-ide.privacy")
+local buffer = lazy("claude-ide.editor.buffer")
+local position = lazy("claude-ide.base.position")
+local privacy = lazy("claude-ide.server.privacy")
 
 local M = {}
 

@@ -2,7 +2,7 @@
 -- Invariant: the kept output is bounded, and adding costs only the added length.
 
 local lazy = require("claude-ide.lazy")
-local position = lazy("claude-ide.position")
+local position = lazy("claude-ide.base.position")
 
 ---@class claude-ide.chat.acp.Output
 ---@field private limit integer bytes returned

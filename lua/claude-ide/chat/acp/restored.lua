@@ -4,7 +4,7 @@ local lazy = require("claude-ide.lazy")
 local agents = lazy("claude-ide.chat.acp.agents")
 local buffer_marks = lazy("claude-ide.ui.buffer_marks")
 local chat = lazy("claude-ide.chat")
-local notice = lazy("claude-ide.ui.notice")
+local notice = lazy("claude-ide.base.notice")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 
 local M = {}

@@ -2,7 +2,7 @@
 local lazy = require("claude-ide.lazy")
 local choose = lazy("claude-ide.ui.choose")
 local guard = lazy("claude-ide.ui.guard")
-local notice = lazy("claude-ide.ui.notice")
+local notice = lazy("claude-ide.base.notice")
 local terminals = lazy("claude-ide.chat.acp.terminals")
 
 local M = {}

@@ -3,12 +3,12 @@
 -- such as daemons, are not followed). The kept output is bounded.
 local lazy = require("claude-ide.lazy")
 local buffer_marks = lazy("claude-ide.ui.buffer_marks")
-local native = lazy("claude-ide.native")
-local notice = lazy("claude-ide.ui.notice")
+local native = lazy("claude-ide.library.native")
+local notice = lazy("claude-ide.base.notice")
 local output = lazy("claude-ide.chat.acp.output")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local terminal_job = lazy("claude-ide.terminal.job")
-local width = lazy("claude-ide.width")
+local width = lazy("claude-ide.base.width")
 
 local M = {}
 

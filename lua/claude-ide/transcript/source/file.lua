@@ -3,9 +3,9 @@
 local Transcript = require("claude-ide.sessions.open_transcript")
 local lazy = require("claude-ide.lazy")
 local catalogue = lazy("claude-ide.sessions.catalogue")
-local path = lazy("claude-ide.path")
+local path = lazy("claude-ide.base.path")
 local phrases = lazy("claude-ide.sessions.phrases")
-local safely = lazy("claude-ide.safely")
+local safely = lazy("claude-ide.base.safely")
 
 ---@class claude-ide.transcript.FileSource : claude-ide.transcript.Source, claude-ide.sessions.Transcript
 local File = setmetatable({}, { __index = Transcript })

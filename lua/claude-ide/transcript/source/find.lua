@@ -2,9 +2,9 @@
 
 local lazy = require("claude-ide.lazy")
 local catalogue = lazy("claude-ide.sessions.catalogue")
-local notice = lazy("claude-ide.ui.notice")
-local own = lazy("claude-ide.sessions.own")
-local retry = lazy("claude-ide.retry")
+local notice = lazy("claude-ide.base.notice")
+local own = lazy("claude-ide.terminal.own")
+local retry = lazy("claude-ide.base.retry")
 local sessions = lazy("claude-ide.sessions")
 local source_file = lazy("claude-ide.transcript.source.file")
 

@@ -2,7 +2,7 @@
 -- replace it: several edits reuse one screen. Then accept and reject keys do nothing for a moment in the window the user returns to: a
 -- second `ZQ` would close their file, or quit Neovim.
 -- Invariants: at most one proposal stays. Afterwards the user's mappings in that buffer are as before.
-local times = require("claude-ide.ui.guard.times")
+local times = require("claude-ide.base.guard_times")
 local lazy = require("claude-ide.lazy")
 local typing = lazy("claude-ide.ui.guard.typing")
 

@@ -10,14 +10,14 @@
 -- 4. After a proposal has closed, accept and reject keys do nothing for a moment in the window that the user returns to (`closing`).
 --
 -- A window that the user's last key asked for opens at once. `times` has the durations, `keys` records typing.
-local times = require("claude-ide.ui.guard.times")
+local times = require("claude-ide.base.guard_times")
 local lazy = require("claude-ide.lazy")
 local buffer_marks = lazy("claude-ide.ui.buffer_marks")
 local choose = lazy("claude-ide.ui.choose")
-local log = lazy("claude-ide.log")
+local log = lazy("claude-ide.base.log")
 local typing = lazy("claude-ide.ui.guard.typing")
 local ui_hint = lazy("claude-ide.ui.hint")
-local waits = lazy("claude-ide.ui.guard.waits")
+local waits = lazy("claude-ide.base.waits")
 
 local M = {}
 

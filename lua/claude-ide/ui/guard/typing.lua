@@ -1,7 +1,7 @@
 -- Records typing: when a key was last pressed, and whether the running code was triggered by one. Starts with the first client,
 -- chat or proposal.
 local lazy = require("claude-ide.lazy")
-local log = lazy("claude-ide.log")
+local log = lazy("claude-ide.base.log")
 
 local M = {}
 

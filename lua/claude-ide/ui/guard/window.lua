@@ -1,10 +1,10 @@
 -- Typeahead guard for windows that open unprompted.
 -- Invariants: a key for one proposal, open or closed, decides no other. Typing that continues when a window opens decides nothing in it.
 -- Keys queued during a stall of the event loop decide nothing in a window that opened just before.
-local times = require("claude-ide.ui.guard.times")
+local times = require("claude-ide.base.guard_times")
 local lazy = require("claude-ide.lazy")
 local guard_typing = lazy("claude-ide.ui.guard.typing")
-local notice = lazy("claude-ide.ui.notice")
+local notice = lazy("claude-ide.base.notice")
 
 local M = {}
 

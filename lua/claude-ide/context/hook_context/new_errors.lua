@@ -1,0 +1,120 @@
+-- Errors of language servers that are new when Claude ends its turn: it is told, and goes on. Only errors in files as they are on disk
+-- count, so that what the user types meanwhile does not; nor do those in files that the user saved and Claude did not touch.
+local lazy = require("claude-ide.lazy")
+local fresh = lazy("claude-ide.language.diagnostics.fresh")
+local hook_folder = lazy("claude-ide.terminal.hook_folder")
+local journal = lazy("claude-ide.edits.journal")
+local privacy = lazy("claude-ide.server.privacy")
+local problems = lazy("claude-ide.language.problems")
+
+local M = {}
+
+---How often in a turn.
+local MOST_TIMES = 2
+---Maximum wait for language servers.
+local WAIT_MS = 2500
+
+local WORDS = "These errors are new since the turn began:\n%s\n"
+
+---@class claude-ide.hook_context.Turn
+---@field errors table<string, integer> counts at its start
+---@field ticks table<integer, integer> of the loaded buffers
+---@field times integer
+---@field saved table<integer, true> buffers that the user has written
+
+---@type table<integer, claude-ide.hook_context.Turn> by process of the CLI
+local turns = {}
+
+---@return vim.Diagnostic[]
+local function errors()
+  return vim.tbl_filter(function(diagnostic)
+    local buf = diagnostic.bufnr --[[@as integer]]
+    return vim.api.nvim_buf_is_loaded(buf) and not vim.bo[buf].modified and privacy.verdict(buf) == "tell"
+  end, vim.diagnostic.get(nil, { severity = vim.diagnostic.severity.ERROR }))
+end
+
+---@param diagnostic vim.Diagnostic
+---@return string
+local function what_of(diagnostic)
+  return ("%d %s %s"):format(diagnostic.bufnr, tostring(diagnostic.code), diagnostic.message)
+end
+
+---@param pid integer
+local function begin_turn(pid)
+  local turn = { errors = {}, ticks = {}, times = 0, saved = {} } ---@type claude-ide.hook_context.Turn
+  for _, diagnostic in ipairs(errors()) do
+    local what = what_of(diagnostic)
+    turn.errors[what] = (turn.errors[what] or 0) + 1
+  end
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    turn.ticks[buf] = vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_get_changedtick(buf) or nil
+  end
+  turns[pid] = turn
+end
+
+---The buffers whose errors are the user's own. All of them, if the user has saved something and Claude has changed nothing in the turn.
+---@param turn claude-ide.hook_context.Turn
+---@return fun(buf: integer): boolean
+local function users_own(turn)
+  local is_idle = next(turn.saved) ~= nil and #journal.changes("turn") == 0
+  return function(buf)
+    return is_idle or turn.saved[buf] == true and journal.change(vim.api.nvim_buf_get_name(buf), "all") == nil
+  end
+end
+
+---@param turn claude-ide.hook_context.Turn
+---@return string? text nil: there are none
+local function new_ones(turn)
+  local old, lines = vim.deepcopy(turn.errors), {}
+  local is_users = users_own(turn)
+  for _, diagnostic in ipairs(errors()) do
+    local what = what_of(diagnostic)
+    if (old[what] or 0) > 0 then
+      old[what] = old[what] - 1
+    elseif
+      not is_users(diagnostic.bufnr --[[@as integer]])
+    then
+      local path = vim.api.nvim_buf_get_name(diagnostic.bufnr --[[@as integer]])
+      lines[#lines + 1] = path .. problems.line_of(diagnostic)
+    end
+  end
+  return #lines > 0 and WORDS:format(table.concat(lines, "\n")) or nil
+end
+
+---@param pid integer
+---@param done fun(): boolean
+---@return boolean? later
+local function end_turn(pid, done)
+  local turn = turns[pid]
+  if not turn or turn.times == MOST_TIMES then
+    return
+  end
+  local changed = vim.tbl_filter(function(buf)
+    return vim.api.nvim_buf_is_loaded(buf) and turn.ticks[buf] ~= vim.api.nvim_buf_get_changedtick(buf)
+  end, vim.api.nvim_list_bufs())
+  fresh.wait(changed, WAIT_MS, function()
+    local text = new_ones(turn)
+    hook_folder.put("errors." .. pid, "Stop", nil)
+    hook_folder.put("errors." .. pid, "Stop", text and hook_folder.bounded(text))
+    turn.times = turn.times + (done() and text and 1 or 0)
+  end)
+  return true
+end
+
+---Handles turns once a CLI has hooks.
+M.attach = require("claude-ide.base.once")(function()
+  hook_folder.on("turn", begin_turn)
+  hook_folder.on("stop", end_turn)
+  vim.api.nvim_create_autocmd("BufWritePost", {
+    group = vim.api.nvim_create_augroup("claude-ide.hook_context.new_errors", { clear = true }),
+    desc = "Claude: errors of what the user saves are not Claude's",
+    callback = function(event)
+      for pid, turn in pairs(turns) do
+        turn.saved[event.buf] = true
+        turns[pid] = vim.uv.kill(pid, 0) == 0 and turn or nil
+      end
+    end,
+  })
+end)
+
+return M

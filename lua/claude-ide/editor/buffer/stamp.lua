@@ -1,0 +1,288 @@
+-- Tracks the time stamps that Neovim has of files behind buffers, and detects changes by other programs.
+-- Invariant: no user prompt. Neovim's own prompts (W11, W12, "really write to it?") block the event loop, so their causes are detected
+-- first.
+local lazy = require("claude-ide.lazy")
+local file = lazy("claude-ide.base.file")
+local format = lazy("claude-ide.editor.buffer.format")
+local ide_option = lazy("claude-ide.base.option")
+local log = lazy("claude-ide.base.log")
+
+local M = {}
+
+---Each file's state when its buffer was last read or written; `CONFLICT` if it is known to have changed since.
+---@type table<integer, string>
+local seen = {}
+
+local CONFLICT = "conflict"
+
+---Buffers whose file did not exist at first. If Neovim finds it later, it prompts (W13), without any autocommand before.
+---@type table<integer, true>
+local without_file = {}
+
+---Formats that the user chose: of a reload, Neovim tells them apart from detected ones no more.
+---@type table<integer, { fileencoding?: true, fileformat?: true }>
+local chosen = {}
+
+---Before Neovim reloads a buffer by itself, with the format that it has.
+---@type table<integer, { fileencoding?: true, fileformat?: true }?>
+local chosen_before = {}
+
+---The current state of a buffer's file.
+---@param buf integer
+---@return string? nil: no such file
+function M.key_now(buf)
+  return file.key_now(vim.api.nvim_buf_get_name(buf))
+end
+
+---Whether a BufReadPost or BufWritePost is of the buffer's own file: with `:w copy` it is of the copy.
+---@param event { buf: integer, match: string }
+---@return boolean
+function M.is_own_file(event)
+  return event.match == vim.api.nvim_buf_get_name(event.buf)
+end
+
+---Records that a buffer was just read or written.
+---@param buf integer
+function M.note(buf)
+  seen[buf], without_file[buf] = M.key_now(buf), nil
+end
+
+---Records `++enc` and `++ff` of the command that reads a buffer.
+---@param event { buf: integer, event: string }
+local function note_format(event)
+  local buf, args = event.buf, vim.v.cmdarg
+  if event.event == "FileChangedShellPost" then
+    chosen[buf] = chosen_before[buf] -- the reload had arguments, but not the user's
+    return
+  end
+  chosen_before[buf] = chosen[buf]
+  chosen[buf] = {
+    fileencoding = args:find("++enc=", 1, true) and true or nil,
+    fileformat = args:find("++ff=", 1, true) and true or nil,
+  }
+end
+
+---Whether the user chose a format that Neovim would not detect: a reload keeps it.
+---@param buf integer
+---@param option "fileencoding"|"fileformat"
+---@return boolean
+function M.is_chosen(buf, option)
+  if chosen[buf] and chosen[buf][option] then
+    return true
+  elseif option == "fileformat" then
+    return false
+  end
+  local encoding, detected = vim.bo[buf].fileencoding, ("," .. vim.o.fileencodings .. ","):lower()
+  local is_detected = format.is_utf8(encoding)
+    or encoding:find("^u[ct][sf]") -- by its byte order mark
+    or detected:find("," .. encoding .. ",", 1, true)
+    or detected:find(",default,", 1, true) and encoding == "latin1"
+  return not is_detected
+end
+
+---Starts to track reads and writes of files, so that changes by other programs are detected in time.
+function M.attach()
+  local group = vim.api.nvim_create_augroup("claude-ide.buffer.stamp", { clear = true })
+  vim.api.nvim_create_autocmd({ "BufReadPost", "BufWritePost" }, {
+    group = group,
+    desc = "Claude: know which files change on disk",
+    callback = function(event)
+      if vim.bo[event.buf].buftype == "" and M.is_own_file(event) then
+        M.note(event.buf)
+      end
+    end,
+  })
+  vim.api.nvim_create_autocmd({ "BufReadPost", "FileChangedShellPost" }, {
+    group = group,
+    desc = "Claude: know which encodings the user chose",
+    callback = note_format,
+  })
+  vim.api.nvim_create_autocmd({ "BufUnload", "BufFilePost" }, {
+    group = group,
+    desc = "Claude: forget buffers that went",
+    callback = function(event)
+      seen[event.buf] = nil
+      if event.event == "BufUnload" then
+        chosen[event.buf], chosen_before[event.buf] = nil, nil
+      end
+      without_file[event.buf] = event.event == "BufFilePost" and without_file[event.buf] or nil
+    end,
+  })
+  vim.api.nvim_create_autocmd("BufNewFile", {
+    group = group,
+    desc = "Claude: know which buffers have no file yet",
+    callback = function(event)
+      without_file[event.buf] = vim.bo[event.buf].buftype == "" or nil
+    end,
+  })
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    local is_loaded = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
+    without_file[buf] = is_loaded and vim.api.nvim_buf_get_name(buf) ~= "" and not M.key_now(buf) or nil
+  end
+end
+
+---Stops tracking.
+function M.detach()
+  vim.api.nvim_create_augroup("claude-ide.buffer.stamp", { clear = true })
+  seen, without_file, chosen, chosen_before = {}, {}, {}, {}
+end
+
+---Whether another plugin's autocommand applies to a buffer.
+---@param autocmd { group_name?: string, buflocal?: boolean, buffer?: integer, pattern?: string }
+---@param buf integer
+---@return boolean
+local function is_for(autocmd, buf)
+  if vim.startswith(autocmd.group_name or "", "claude-ide.") then
+    return false
+  elseif autocmd.buflocal then
+    return autocmd.buffer == buf
+  end
+  local name, pattern = vim.api.nvim_buf_get_name(buf), autocmd.pattern or "*"
+  local subject = pattern:find("/", 1, true) and name or vim.fs.basename(name)
+  return vim.fn.match(subject, vim.fn.glob2regpat(pattern)) >= 0
+end
+
+---Whether another plugin handles such an event of a buffer.
+---@param event "FileChangedShell"|"BufWriteCmd"
+---@param buf integer
+---@return boolean
+function M.others_listen(event, buf)
+  for _, autocmd in ipairs(vim.api.nvim_get_autocmds({ event = event })) do
+    if
+      is_for(autocmd --[[@as table]], buf)
+    then
+      return true
+    end
+  end
+  return false
+end
+
+---Makes Neovim compare a file's time stamp with the disk, runs other plugins' FileChangedShell autocommands, and decides without a prompt.
+---@param buf integer
+---@param answer "reload"|"keep" reload: Neovim reads the file itself and detects the encoding and format, unless the user chose them
+---@return string? reason v:fcs_reason; nil: Neovim found no change
+---@return string? verdict v:fcs_choice of other plugins' FileChangedShell autocommands, if any
+function M.settle(buf, answer)
+  if without_file[buf] and M.key_now(buf) then
+    if answer == "reload" then
+      M.agree(buf)
+      vim.api.nvim_buf_call(buf, function()
+        vim.cmd("silent keepalt edit!")
+      end)
+    end
+    return nil, nil
+  end
+  local others = M.others_listen("FileChangedShell", buf)
+  local reason, verdict
+  local group = vim.api.nvim_create_augroup("claude-ide.buffer.settle", { clear = true })
+  vim.api.nvim_create_autocmd("FileChangedShell", {
+    group = group,
+    buffer = buf,
+    desc = "Deal with a change on disk without a prompt",
+    callback = function()
+      reason = vim.v.fcs_reason
+      if others then
+        verdict = vim.v.fcs_choice
+      end
+      local wanted = not others or verdict == "reload" or verdict == "edit"
+      local is_chosen = M.is_chosen(buf, "fileencoding") or M.is_chosen(buf, "fileformat")
+      vim.v.fcs_choice = (answer == "reload" and wanted) and (is_chosen and "reload" or "edit") or ""
+    end,
+  })
+  local ignored = vim.o.eventignore
+  vim.o.eventignore = ""
+  -- 'autoread' would reload before the autocommands run; only the local value is changed, and restored.
+  local autoread = vim.api.nvim_buf_call(buf, function()
+    local value = vim.api.nvim_get_option_value("autoread", { scope = "local" })
+    vim.cmd("noautocmd setlocal noautoread")
+    return value
+  end)
+  local ok, err = pcall(vim.api.nvim_command, ("silent %dchecktime"):format(buf))
+  if vim.api.nvim_buf_is_valid(buf) then
+    vim.api.nvim_buf_call(buf, function()
+      -- `set autoread<` removes the local value; `setlocal autoread<` would copy the global one.
+      vim.cmd(
+        "noautocmd " .. (autoread == nil and "set autoread<" or autoread and "setlocal ar" or "setlocal noar")
+      )
+    end)
+  end
+  vim.o.eventignore = ignored
+  vim.api.nvim_del_augroup_by_id(group)
+  if not ok then
+    log.warn("checktime of buffer %d failed: %s", buf, tostring(err))
+  end
+  return reason, verdict
+end
+
+---Records Neovim's report that a file and its modified buffer differ: Neovim reports it only once.
+---@param buf integer
+function M.note_conflict(buf)
+  seen[buf] = CONFLICT
+end
+
+---Whether another program changed the file since the buffer was read, so that `:write` would prompt.
+---@param buf integer
+---@return boolean
+function M.is_conflict(buf)
+  local now = M.key_now(buf)
+  if not now then
+    return false -- deleted: `:write` creates it again
+  elseif seen[buf] then
+    return seen[buf] ~= now
+  elseif without_file[buf] then
+    seen[buf] = CONFLICT
+    return true
+  end
+  -- Read before tracking began: Neovim knows, but reports it only once.
+  local reason = M.settle(buf, "keep")
+  if reason then
+    seen[buf] = CONFLICT
+  end
+  return reason ~= nil
+end
+
+---Makes Neovim take the buffer as written: unmodified, with the file's current time stamp, and modified again after an undo. A BufWriteCmd
+---that claims to have written the file is the only way without writing it.
+---@param buf integer
+function M.agree(buf)
+  local group = vim.api.nvim_create_augroup("claude-ide.buffer.agree", { clear = true })
+  vim.api.nvim_create_autocmd("BufWriteCmd", {
+    group = group,
+    buffer = buf,
+    desc = "Nothing to write: the text came from the file",
+    callback = function()
+      vim.bo[buf].modified = false
+    end,
+  })
+  local during = ide_option.during
+  ---Without autocommands, `:write` would write the file: in a buffer of this type it fails.
+  local function set_type(buftype)
+    during("eventignore", "all", function()
+      vim.bo[buf].buftype = buftype
+    end)
+  end
+  local buftype = vim.bo[buf].buftype
+  local ok, err = pcall(vim.api.nvim_buf_call, buf, function()
+    local of_window = vim.fn.exists("+eventignorewin") == 1 and vim.wo.eventignorewin or ""
+    if of_window ~= "" then
+      vim.cmd("noautocmd setlocal eventignorewin=")
+    end
+    set_type("acwrite")
+    local was_taken, why = pcall(during, "eventignore", "", function()
+      vim.cmd("silent keepalt keepjumps write!")
+    end)
+    set_type(buftype)
+    if of_window ~= "" then
+      vim.cmd("noautocmd setlocal eventignorewin=" .. of_window)
+    end
+    return was_taken or error(why, 0)
+  end)
+  vim.api.nvim_del_augroup_by_id(group)
+  if not ok then
+    log.warn("time stamp of buffer %d: %s", buf, tostring(err))
+    vim.bo[buf].modified = false
+  end
+  M.note(buf)
+end
+
+return M

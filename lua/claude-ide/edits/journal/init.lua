@@ -1,0 +1,313 @@
+-- The journal of Claude's changes by turn: edits announced by the CLI, found by checkpoints, or read in the transcript. The public
+-- functions; the parts are beside it. What the user decides on the changes is in undo.lua.
+local lazy = require("claude-ide.lazy")
+local announce = lazy("claude-ide.edits.journal.announce")
+local background = lazy("claude-ide.terminal.background")
+local bus = lazy("claude-ide.base.bus")
+local changes = lazy("claude-ide.edits.journal.changes")
+local clock = lazy("claude-ide.base.clock")
+local ide_sessions = lazy("claude-ide.sessions")
+local observe = lazy("claude-ide.edits.journal.observe")
+local pending = lazy("claude-ide.edits.journal.pending")
+local privacy = lazy("claude-ide.server.privacy")
+local refusals = lazy("claude-ide.edits.journal.refusals")
+local server = lazy("claude-ide.server")
+local shell = lazy("claude-ide.edits.journal.shell")
+local store = lazy("claude-ide.edits.journal.store")
+local transcript_edits = lazy("claude-ide.edits.journal.transcript_edits")
+local unapproved = lazy("claude-ide.edits.unapproved")
+local watch_files = lazy("claude-ide.edits.watch.files")
+local workspace = lazy("claude-ide.server.workspace")
+
+local M = {}
+
+---Delay after start before leftovers of dead Neovims are removed.
+local CLEAN_AFTER_MS = 2000
+
+local GROUP = "claude-ide.journal"
+
+---A client that is not connected to the server, such as a chat.
+---@class claude-ide.journal.Unconnected
+---@field folder string its working directory
+---@field session? fun(): string? its current session; nil: it has no transcript
+
+---Handles what commands of a client changed.
+---@param client integer
+---@return claude-ide.journal.OnFound
+local function on_found(client)
+  return function(change, turn, looked)
+    observe.found_changed(change, turn, looked)
+    unapproved.found(client, change.path)
+  end
+end
+
+---@param client integer
+---@param turn claude-ide.journal.Turn
+---@param at? integer time of the prompt, in milliseconds since the epoch
+---@param unconnected? claude-ide.journal.Unconnected
+local function follow_turn(client, turn, at, unconnected)
+  local folder, session = unconnected and unconnected.folder, unconnected and unconnected.session
+  local began, found = at or clock.now(), on_found(client)
+  shell.begin(client, turn.id, began, folder, found, function()
+    M.edits_over(client)
+  end)
+  transcript_edits.begin(client, turn.id, at, session)
+end
+
+---The last turns whose start was not announced, by client.
+---@type table<integer, integer>
+local unannounced = {}
+
+---Handles a submitted prompt. The notification may be late: the turn begins at the prompt's time.
+---@param client integer
+---@param at? integer milliseconds since the epoch; default: now
+---@param unconnected? claude-ide.journal.Unconnected
+function M.turn_started(client, at, unconnected)
+  local begun = unannounced[client] and store.turn(unannounced[client])
+  unannounced[client] = nil
+  if begun and not begun.ended and #begun.files == 0 then
+    return -- this is its prompt: the CLI started to work before the notification
+  end
+  observe.settle(client, true)
+  refusals.turn_over(client, at)
+  if not unconnected then
+    unapproved.turn_started(client)
+  end
+  follow_turn(client, store.start_turn(client), at, unconnected)
+end
+
+---Clients that were checked for a running turn when they connected.
+---@type table<integer, true>
+local joined = {}
+
+---Tracks a turn that was not announced: the CLI does not announce a prompt given before it was connected, or at that moment.
+---@param client claude-ide.Client with its process id
+local function look_for_work(client)
+  shell.await_work(client, function()
+    local turn = store.current_turn(client.id)
+    unannounced[client.id] = turn.id
+    follow_turn(client.id, turn)
+  end)
+end
+
+---@param client claude-ide.Client
+local function join(client)
+  if client.state ~= "ready" or not client.pid or joined[client.id] then
+    return
+  end
+  joined[client.id] = true
+  shell.prepare(client)
+  look_for_work(client)
+end
+
+---Handles the announcement of an edit: keeps the file's contents before this returns.
+---@param client integer
+---@param path string absolute
+---@param call? string id of the tool call, if `edit_over` will name it: until then the file is tracked, even past the end of a turn
+function M.before_edit(client, path, call)
+  observe.before_edit(client, path, call)
+  local known = server.client(client)
+  if known and known.pid and not shell.is_watching(client) then
+    look_for_work(known)
+  end
+end
+
+---Handles the end of a tool call that may have announced an edit.
+---@param client integer
+---@param call string
+function M.edit_over(client, call)
+  observe.edit_over(client, call)
+end
+
+---Handles a write of a file seen by other code; announced files are watched already.
+---@param path string absolute
+function M.landed(path)
+  observe.landed(path)
+end
+
+---Records that the user accepted contents that the CLI will write: they count as reviewed.
+---@param path string absolute
+---@param contents string
+function M.accepted(path, contents)
+  store.accepted(path, contents)
+end
+
+---Waits for the result of an allowed edit in the client's transcript.
+---@param client integer
+---@param path string absolute
+---@param done fun(words?: string, is_gone?: boolean) words: the tool's error; nil: it wrote, or the result stays unknown. is_gone: the client left in that turn, with an unknown result
+---@return fun() cancel for when the result is known otherwise
+function M.await_allowed(client, path, done)
+  return refusals.await(client, path, done)
+end
+
+---Handles the reported end of a turn's edits.
+---@param client integer
+function M.edits_over(client)
+  -- The CLI reports this after each step of a turn; if its session is known, that tells the end of the turn.
+  observe.settle(client, not shell.is_busy(client))
+  shell.finish(client, on_found(client))
+  transcript_edits.finish(client)
+end
+
+---Handles a client's exit, perhaps in the middle of a turn.
+---@param client integer
+function M.left(client)
+  unannounced[client] = nil
+  shell.stop(client, observe.found_changed)
+  observe.left(client)
+  transcript_edits.stop(client)
+  store.leave(client)
+end
+
+---@return claude-ide.journal.Turn[] list newest last
+function M.turns()
+  return store.turns()
+end
+
+---Claude's changes that still exist, by file.
+---@param scope? claude-ide.journal.Scope default: "unreviewed"
+---@return claude-ide.journal.Change[] by path
+function M.changes(scope)
+  local found = {}
+  local unsaved = changes.unsaved()
+  for _, file in ipairs(store.files()) do
+    found[#found + 1] = changes.of(file, scope or "unreviewed", unsaved)
+  end
+  changes.pair_moves(found)
+  return found
+end
+
+---Claude's changes of one file.
+---@param path string
+---@param scope? claude-ide.journal.Scope default: "unreviewed"
+---@return claude-ide.journal.Change?
+function M.change(path, scope)
+  local file = store.find(path)
+  return file and changes.of(file, scope or "unreviewed") or nil
+end
+
+---Counts the unreviewed changes.
+---@return claude-ide.journal.Counts
+function M.counts()
+  return changes.counts()
+end
+
+---Files with unreviewed changes, by the clients that changed them.
+---@return table<integer, string[]>
+function M.files_to_review()
+  local files = {} ---@type table<integer, string[]>
+  for _, change in ipairs(M.changes()) do
+    local clients = {} ---@type table<integer, true>
+    for _, id in ipairs(change.turns) do
+      local turn = store.turn(id)
+      clients[turn and turn.client or 0] = true
+    end
+    for client in pairs(clients) do
+      files[client] = files[client] or {}
+      table.insert(files[client], change.path)
+    end
+  end
+  return files
+end
+
+---Checks for changes by running turns.
+function M.look_again()
+  observe.look_again()
+  shell.look_again(observe.found_changed)
+end
+
+---Calls back when the running checks for changes are complete; at once if there are none.
+---@param done fun()
+function M.when_known(done)
+  M.look_again()
+  pending.await(done)
+end
+
+---Loads the modules for announced edits, which wait for this editor.
+local function warm_up()
+  require("claude-ide.edits.journal.observe")
+  store.now()
+  require("claude-ide.edits.journal.announce")
+  require("claude-ide.base.file")
+  -- The first watch sets up file events and libuv's threads.
+  local folder = workspace.folders()[1]
+  watch_files.follow(folder .. "/.claude-ide", function() end)()
+  privacy.denied_by("/")
+end
+
+---Clients of the journal that are sessions of the background, by session. No connection has a negative id, no chat so low a one.
+---@type table<string, integer>
+local in_background, next_background = {}, -1000000
+
+---A session of the background that has changes to review.
+---@param session string
+---@return integer? client
+function M.of_session(session)
+  return in_background[session]
+end
+
+---Follows a session that runs without an editor. Its changes are one turn.
+---@param session string
+---@param since integer milliseconds since the epoch
+local function follow_background(session, since)
+  if not in_background[session] then
+    next_background = next_background - 1
+    in_background[session] = next_background
+    local turn = store.turn_alone(next_background)
+    transcript_edits.follow(next_background, turn.id, since, session)
+  end
+end
+
+---@param sessions claude-ide.sessions.Live[]
+local function look_at_background(sessions)
+  for _, live in ipairs(background.those_here(sessions)) do
+    follow_background(live.id, live.started or clock.now())
+  end
+end
+
+local follow_server = require("claude-ide.base.once")(function()
+  bus.on("client_ready", function(client)
+    vim.defer_fn(warm_up, 0)
+    transcript_edits.begin(client.id)
+    join(client)
+  end)
+  bus.on("client_changed", join)
+  bus.on("session_changed", function(change)
+    look_at_background({ change.session })
+  end)
+  look_at_background(ide_sessions.live())
+  bus.on("session_left", follow_background)
+  bus.on("client_disconnected", function(client)
+    joined[client.id] = nil
+    M.left(client.id)
+  end)
+end)
+
+---Starts to track file changes.
+function M.attach()
+  local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
+  vim.api.nvim_create_autocmd({ "BufWritePost", "FileWritePost", "FileAppendPost" }, {
+    group = group,
+    desc = "Claude: attribute the user's writes",
+    callback = function(event)
+      observe.user_wrote(event.match) -- the file written, which with `:w copy` is not the buffer's
+    end,
+  })
+  vim.api.nvim_create_autocmd("FileChangedShellPost", {
+    group = group,
+    desc = "Claude: update changes after a write",
+    callback = function(event)
+      local file = store.find(vim.api.nvim_buf_get_name(event.buf))
+      if file then
+        announce.tell(file.id)
+      end
+    end,
+  })
+  follow_server()
+  vim.defer_fn(function()
+    store.clean()
+  end, CLEAN_AFTER_MS)
+end
+
+return M

@@ -1,0 +1,276 @@
+-- Writes an undo through the file's buffer, as one undo step, saved; `u` reverts it. Files that Claude created are deleted.
+-- Invariants: the user's unsaved changes are not saved, and no formatter runs. An undo follows no link that has come since (`obstacle`).
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.editor.buffer")
+local buffer_format = lazy("claude-ide.editor.buffer.format")
+local disk = lazy("claude-ide.editor.buffer.disk")
+local file = lazy("claude-ide.base.file")
+local hidden = lazy("claude-ide.editor.buffer.hidden")
+local option = lazy("claude-ide.base.option")
+local patch = lazy("claude-ide.editor.buffer.patch")
+local paths = lazy("claude-ide.base.path")
+local position = lazy("claude-ide.base.position")
+local stamp = lazy("claude-ide.editor.buffer.stamp")
+
+local M = {}
+
+local ORDINARY = 420 -- 0644
+local FULL = "the disk is full"
+local WHOLE = 2147483647 -- bytes, which no buffer has
+
+---Without O_NONBLOCK opening a pipe waits for a reader.
+local constants = vim.uv.constants
+local TO_WRITE = bit.bor(constants.O_WRONLY, constants.O_NONBLOCK)
+
+---Why an undo may not write at a path: something else is there than the file that Claude changed. No link is followed at any step.
+---@param path string
+---@param real string the path with links resolved, as it was then
+---@param links integer names (hard links) that the file had then
+---@return string? words
+---@return boolean? is_folder
+function M.obstacle(path, real, links)
+  local stat = vim.uv.fs_lstat(real)
+  if paths.real(path) ~= real or stat and stat.type == "link" then
+    return "a symbolic link has taken its place, or that of its folder"
+  elseif not stat then
+    return nil
+  elseif stat.type == "directory" then
+    return "a folder has taken its place", true
+  elseif stat.type ~= "file" then
+    return ("a %s has taken its place"):format(stat.type)
+  elseif stat.nlink > links then
+    return "it is a hard link of another file now"
+  end
+end
+
+---Makes the folders that a file needs.
+---@param path string of the file
+---@return boolean? ok
+---@return string? err
+function M.make_folders(path)
+  local ok, err = pcall(vim.fn.mkdir, vim.fs.dirname(path), "p")
+  return ok or nil, not ok and tostring(err):gsub("^Vim:E%d+: ", "") or nil
+end
+
+---Writes into a file as it is. What lies behind the old end comes first: a disk that is full costs nothing of the old text.
+---@return boolean? ok
+---@return string? err
+local function overwrite(path, bytes, size)
+  local fd, err = vim.uv.fs_open(path, TO_WRITE, ORDINARY)
+  if not fd then
+    return nil, err
+  end
+  local written, problem = vim.uv.fs_write(fd, bytes:sub(size + 1), size)
+  local ok = written == math.max(#bytes - size, 0)
+  if ok then
+    written, problem = vim.uv.fs_write(fd, bytes:sub(1, size), 0)
+    ok = written == math.min(#bytes, size)
+  end
+  vim.uv.fs_ftruncate(fd, ok and #bytes or size)
+  vim.uv.fs_close(fd)
+  return ok or nil, problem or not ok and FULL or nil
+end
+
+---Writes a file whole or not at all, also where Neovim is killed or the disk is full: beside it, then by rename. A file with another
+---name, or of another user, stays that file, and so does what is no file.
+---@param path string
+---@param bytes string
+---@param mode? integer permissions of a file that is made again
+---@return boolean? ok
+---@return string? err
+function M.to_disk(path, bytes, mode)
+  path = vim.uv.fs_realpath(path) or path
+  local stat = vim.uv.fs_stat(path)
+  local can, why = M.make_folders(path)
+  if not can then
+    return nil, why
+  end
+  local scratch = ("%s/.%s.%d.tmp"):format(vim.fs.dirname(path), vim.fs.basename(path), vim.uv.os_getpid())
+  local is_ours = not stat or stat.type == "file" and stat.nlink == 1 and stat.uid == vim.uv.getuid()
+  local fd, err = nil, nil
+  if is_ours then
+    fd, err = vim.uv.fs_open(scratch, "wx", stat and stat.mode % 4096 or mode or ORDINARY)
+  end
+  if not fd and stat then
+    return overwrite(path, bytes, stat.size)
+  elseif not fd then
+    return nil, err
+  end
+  local written, problem = vim.uv.fs_write(fd, bytes, 0)
+  local ok = written == #bytes ---@type boolean?
+  if stat then
+    vim.uv.fs_fchmod(fd, stat.mode % 4096)
+    ok = ok and (stat.gid == vim.uv.getgid() or vim.uv.fs_fchown(fd, stat.uid, stat.gid))
+  end
+  vim.uv.fs_close(fd)
+  if ok then
+    ok, problem = vim.uv.fs_rename(scratch, path)
+  end
+  if not ok then
+    vim.uv.fs_unlink(scratch)
+  end
+  return ok and true, problem or not ok and FULL or nil
+end
+
+---Writes a buffer to its file, without the formatters of others.
+---@param buf integer
+---@param format? claude-ide.buffer.Format default: as the buffer has it
+---@return boolean? ok
+---@return string? err
+function M.save(buf, format)
+  format = format or buffer_format.of(buf)
+  local bo, path = vim.bo[buf], vim.api.nvim_buf_get_name(buf)
+  local fix, before = bo.fixendofline, file.read_now(path, WHOLE)
+  bo.fixendofline = fix and format.final
+  -- Only formatters and their like stay out; who listens for a file that was written is told as ever.
+  local ok, err = pcall(option.without_events, "BufWritePre", function()
+    vim.api.nvim_buf_call(buf, function()
+      vim.cmd("silent keepalt keepjumps write! ++p")
+    end)
+  end)
+  bo.fixendofline = fix
+  local stat = not ok and before and vim.uv.fs_stat(path)
+  if stat then
+    overwrite(path, before, stat.size) -- on a full disk `:write!` makes no backup, and has half of it written
+  end
+  return ok or nil, not ok and tostring(err):gsub("\n.*", ""):gsub("^.-(E%d+: )", "%1") or nil
+end
+
+---Removes the folders that became empty, as far up as they were made since.
+---@param path string of a file that was removed
+---@param since integer seconds since the epoch
+function M.remove_folders(path, since)
+  for folder in vim.fs.parents(path) do
+    local stat = vim.uv.fs_stat(folder)
+    if not stat or stat.birthtime.sec < since or not vim.uv.fs_rmdir(folder) then
+      return
+    end
+  end
+end
+
+---Removes a file that Claude made. In a buffer that people see its text goes in one step, so that `u` and `:w` bring it
+---back; one that was only loaded unseen goes with it.
+---@param path string
+---@param buf? integer loaded
+---@param since integer seconds since the epoch: when Claude began
+---@return boolean? ok
+---@return string? err
+local function remove(path, buf, since)
+  local is_unseen = buf and hidden.owns(buf) and not vim.bo[buf].modified and #vim.fn.win_findbuf(buf) == 0
+  local ok, err = vim.uv.fs_unlink(path)
+  if not ok then
+    return nil, err
+  elseif buf and is_unseen then
+    pcall(vim.api.nvim_buf_delete, buf, { force = true })
+  elseif buf then
+    patch.set_text(buf, { "" }, buffer_format.of(buf))
+    stamp.agree(buf)
+    stamp.settle(buf, "keep") -- or Neovim would miss the file the next time it looks
+  end
+  M.remove_folders(path, since)
+  return true
+end
+
+---Puts a link, or nothing, where a link or a file is.
+---@param path string
+---@param target? string nil: there should be nothing
+---@param since integer seconds since the epoch: when Claude began, whose folders go if they are empty
+---@return boolean? ok
+---@return string? err
+function M.replace(path, target, since)
+  if vim.uv.fs_lstat(path) then
+    local ok, err = vim.uv.fs_unlink(path)
+    if not ok then
+      return nil, err
+    end
+  end
+  if not target then
+    M.remove_folders(path, since)
+    return true
+  end
+  local can, why = M.make_folders(path)
+  if not can then
+    return nil, why
+  end
+  local ok, err = vim.uv.fs_symlink(target, path)
+  return ok or nil, err
+end
+
+---What a buffer has to hold for its file to have these bytes, in the encoding that it has.
+---@param buf integer loaded
+---@param bytes string
+---@return string[]? lines nil: Neovim has to read the file itself
+---@return claude-ide.buffer.Format? format
+local function decode(buf, bytes)
+  local now, encoding = disk.decoding(buf), vim.bo[buf].fileencoding
+  if not buffer_format.is_utf8(encoding) then
+    local is_chosen = stamp.is_chosen(buf, "fileencoding")
+    if not is_chosen and bytes:find("[\128-\255]") and position.valid(bytes) == bytes then
+      return nil -- as UTF-8
+    end
+    local text = vim.iconv(bytes, encoding, "utf-8")
+    if not text or buffer_format.encoded(text, encoding) ~= bytes then
+      return nil
+    end
+    bytes, now.fileencoding = text, ""
+  end
+  return buffer_format.decode(bytes, now)
+end
+
+---Makes a buffer read its file in the encoding and format that it has.
+---@param buf integer loaded, unmodified
+local function read_again(buf)
+  stamp.agree(buf)
+  local bo = vim.bo[buf]
+  local command = ("silent keepalt keepjumps edit! ++enc=%s ++ff=%s"):format(bo.fileencoding, bo.fileformat)
+  pcall(vim.api.nvim_buf_call, buf, function()
+    vim.cmd(command)
+  end)
+end
+
+---Gives a file other contents.
+---@param path string
+---@param bytes? string nil: there should be no file
+---@param mode? integer permissions of a file that is made again
+---@param since integer seconds since the epoch: when Claude began, whose folders go if they are empty
+---@return boolean? ok
+---@return string? err also with `ok`, where something is left for the user to do
+function M.through_buffer(path, bytes, mode, since)
+  local buf = buffer.loaded(path)
+  if not bytes then
+    return remove(path, buf, since)
+  elseif not buf and not vim.uv.fs_stat(path) then
+    return M.to_disk(path, bytes, mode)
+  end
+  local is_new = not vim.uv.fs_stat(path)
+  buf = buf or hidden.load(path)
+  local lines, format
+  if buf then
+    lines, format = decode(buf, bytes)
+  end
+  if not buf or not lines or not format then
+    -- Too large for a hidden buffer, or in an encoding that Neovim has to read itself.
+    if buf and vim.bo[buf].modified then
+      return nil, "it has unsaved changes in another encoding"
+    end
+    local ok, err = M.to_disk(path, bytes, mode)
+    if ok and buf and is_new then
+      read_again(buf) -- its text went with the file, and a reload only follows a file that was there
+    elseif ok and buf then
+      disk.reload(buf)
+    end
+    return ok, err
+  end
+  local modified = vim.bo[buf].modified
+  patch.set_text(buf, lines, format)
+  if modified then
+    return true, "it had unsaved changes, so it was not saved"
+  end
+  local ok, err = M.save(buf, format)
+  if ok and is_new and mode then
+    vim.uv.fs_chmod(path, mode)
+  end
+  return ok, err
+end
+
+return M

@@ -1,0 +1,125 @@
+-- Creates the two buffers of a diff: the current text, read-only, and the proposal.
+-- Neither counts as a file: no file autocommands, language servers, formatters, swap files or list entries.
+local lazy = require("claude-ide.lazy")
+local bytes = lazy("claude-ide.editor.buffer.bytes")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local quietly = lazy("claude-ide.ui.quietly")
+local waits = lazy("claude-ide.base.waits")
+
+local M = {}
+
+---Lines per insertion (about 4 ms).
+local MAX_LINES_AT_ONCE = 10000
+
+---Editing options to copy from the file's own buffer.
+local EDITING_OPTIONS = {
+  "autoindent",
+  "cindent",
+  "cinoptions",
+  "comments",
+  "commentstring",
+  "expandtab",
+  "formatoptions",
+  "iskeyword",
+  "lisp",
+  "matchpairs",
+  "shiftwidth",
+  "smartindent",
+  "softtabstop",
+  "tabstop",
+  "textwidth",
+  "vartabstop",
+}
+
+---@param path string
+---@param source? integer the file's own buffer
+---@param buf integer
+---@return string
+local function filetype_of(path, source, buf)
+  if source and vim.bo[source].filetype ~= "" then
+    return vim.bo[source].filetype
+  end
+  local ok, filetype = pcall(vim.filetype.match, { filename = path, buf = buf })
+  return ok and filetype or ""
+end
+
+---Creates one of them, empty.
+---@param diff claude-ide.Diff
+---@param file claude-ide.proposal.File
+---@param side claude-ide.diffview.Side
+---@param format claude-ide.bytes.Format
+---@param source? integer the file's own buffer
+---@return integer buf
+function M.make(diff, file, side, format, source)
+  -- Which of several Claudes it is, the line above says.
+  local requester = diff.requester.is_one_of_several and "Claude" or diff.requester.name
+  return quietly.run(function()
+    local buf = own_buffer.create_side({
+      kind = side,
+      id = diff.id,
+      name = side == "now" and { file.old_path, "now" } or { file.path, requester },
+      bo = { fileformat = bytes.fileformat(format) },
+    })
+    if source and vim.api.nvim_buf_is_valid(source) then
+      for _, option in ipairs(EDITING_OPTIONS) do
+        vim.bo[buf][option] = vim.bo[source][option]
+      end
+    end
+    local b = vim.b[buf]
+    b.editorconfig = false
+    b.autoformat = false
+    b.disable_autoformat = true
+    return buf
+  end)
+end
+
+---Fills a new buffer, in pieces if the text is large.
+---@param buf integer
+---@param lines string[]
+---@param done fun()
+---@param guarded fun(fn: function): function wraps functions of later turns
+function M.fill(buf, lines, done, guarded)
+  local at = 1
+  local function piece()
+    if not vim.api.nvim_buf_is_valid(buf) then
+      return
+    end
+    quietly.run(function()
+      local last = math.min(at + MAX_LINES_AT_ONCE - 1, #lines)
+      local whole = at == 1 and last == #lines
+      vim.api.nvim_buf_set_lines(buf, at - 1, -1, false, whole and lines or vim.list_slice(lines, at, last))
+      vim.bo[buf].modified = false
+      at = last + 1
+    end)
+    if at > #lines then
+      done()
+    else
+      vim.schedule(function()
+        waits.when_buffers_may_change(guarded(piece))
+      end)
+    end
+  end
+  if #lines > MAX_LINES_AT_ONCE then
+    vim.schedule(guarded(piece)) -- the code before took its time, too
+  else
+    piece()
+  end
+end
+
+---Sets the options of the filled buffers.
+---@param path string
+---@param bufs table<claude-ide.diffview.Side, integer>
+---@param source? integer the file's own buffer
+function M.finish(path, bufs, source)
+  quietly.run(function()
+    for _, buf in pairs(bufs) do
+      vim.bo[buf].filetype = filetype_of(path, source, buf)
+    end
+    vim.bo[bufs.now].modifiable = false
+    vim.bo[bufs.proposal].buftype = "acwrite"
+    vim.bo[bufs.proposal].undolevels = -123456 -- use the global value
+    vim.bo[bufs.proposal].modified = true
+  end)
+end
+
+return M

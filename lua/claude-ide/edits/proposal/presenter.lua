@@ -1,0 +1,437 @@
+-- The presenter of proposed edits: shows them and settles them.
+-- `state` has the waiting proposals, `on_screen` the shown ones; this module informs both of decisions.
+local lazy = require("claude-ide.lazy")
+local acceptance = lazy("claude-ide.edits.proposal.acceptance")
+local awaited = lazy("claude-ide.edits.watch.awaited")
+local buffer = lazy("claude-ide.editor.buffer")
+local buffer_bytes = lazy("claude-ide.editor.buffer.bytes")
+local buffer_disk = lazy("claude-ide.editor.buffer.disk")
+local conflict = lazy("claude-ide.edits.watch.conflict")
+local event = lazy("claude-ide.config.event")
+local files = lazy("claude-ide.edits.proposal.files")
+local journal = lazy("claude-ide.edits.journal")
+local kept_words = lazy("claude-ide.ui.kept_words")
+local list = lazy("claude-ide.ui.diffview.list")
+local log = lazy("claude-ide.base.log")
+local merge_unsaved = lazy("claude-ide.edits.proposal.merge_unsaved")
+local missing_writes = lazy("claude-ide.edits.proposal.missing_writes")
+local notice = lazy("claude-ide.base.notice")
+local on_screen = lazy("claude-ide.edits.proposal.on_screen")
+local one_line = lazy("claude-ide.base.one_line")
+local position = lazy("claude-ide.base.position")
+local queue = lazy("claude-ide.edits.proposal.queue")
+local requests = lazy("claude-ide.requests")
+local safely = lazy("claude-ide.base.safely")
+local state = lazy("claude-ide.edits.proposal.state")
+local typing = lazy("claude-ide.ui.guard.typing")
+local user_edits = lazy("claude-ide.edits.proposal.user_edits")
+local view = lazy("claude-ide.edits.proposal.view")
+local waits = lazy("claude-ide.base.waits")
+local window = lazy("claude-ide.ui.guard.window")
+local windows = lazy("claude-ide.ui.diffview.windows")
+
+---@class claude-ide.proposal.presenter
+local M = {}
+
+require("claude-ide.edits.proposal.state").presenter = M
+
+---@param buf integer modified
+---@param bytes string on disk
+---@param contents string accepted
+---@param now claude-ide.proposal.Now
+---@param afterwards? claude-ide.proposal.Afterwards
+local function keep_unsaved(buf, bytes, contents, now, afterwards)
+  afterwards = afterwards or merge_unsaved.typed_meanwhile(buf, now.disk.bytes, contents)
+  local disk = buffer_bytes.decode(bytes)
+  if not afterwards or not merge_unsaved.settle(buf, afterwards, disk) then
+    conflict.consider(buf)
+  end
+end
+
+---Reloads the file's buffer once the accepted text is written, without a prompt. Unsaved changes stay, and `u` restores the previous
+---text.
+---@param path string absolute
+---@param contents string
+---@param now claude-ide.proposal.Now base of the diff
+---@param afterwards? claude-ide.proposal.Afterwards with unsaved changes
+---@param written fun() the file has exactly this text
+local function reload_when_written(path, contents, now, afterwards, written)
+  journal.accepted(path, contents)
+  awaited.await({
+    path = path,
+    contents = contents,
+    before = now.disk.stat,
+    written = written,
+    arrived = function(bytes)
+      local buf = buffer.loaded(path)
+      if not buf then
+        return
+      elseif vim.bo[buf].modified and (now.against ~= "buffer" or afterwards) then
+        return keep_unsaved(buf, bytes, contents, now, afterwards)
+      elseif now.against == "buffer" then
+        -- The user accepted the diff against the unsaved text, which stays in the undo history.
+        vim.bo[buf].modified = false
+      end
+      local ok, err = pcall(buffer_disk.reload, buf)
+      if not ok then
+        log.error("could not reload %s: %s", path, err)
+      end
+    end,
+  })
+end
+
+---@param diff claude-ide.Diff
+---@return string
+local function question(diff)
+  local why = not diff.plan and diff.requester.cannot_hear() -- of a plan the reason is part of the answer
+  if not why then
+    return "Reason: "
+  end
+  local place = kept_words.place()
+  return one_line.fitting({
+    ("Reason (%s: it will be in %s): "):format(why, place),
+    ("Reason (goes to %s): "):format(place),
+  })
+end
+
+---Notifies after insert mode has ended, which would clear a message.
+---@param texts fun(): string[] longest first
+local function say_later(texts)
+  local function now()
+    vim.schedule(function()
+      notice.info(one_line.fitting(texts()))
+    end)
+  end
+  if vim.api.nvim_get_mode().mode:find("^[iR]") then
+    vim.api.nvim_create_autocmd("InsertLeave", {
+      once = true,
+      desc = "Claude Code: say why a diff is gone",
+      callback = now,
+    })
+  else
+    now()
+  end
+end
+
+---Reports in one line why a diff was closed by others, and where the user's edits are kept.
+---@param diff claude-ide.Diff
+---@param why? string nil: the user knows, or has not seen it
+---@param kept? integer buffer with the user's edits
+local function say_gone(diff, why, kept)
+  if not why and not kept then
+    return
+  end
+  say_later(function()
+    local gone = why and ("%s: %s."):format(state.name_of(diff), why)
+    local where = kept and ("Your edits to the proposal are kept: `:buffer %d`."):format(kept)
+    if gone and where then
+      return { where .. " " .. gone, where }
+    end
+    return {
+      where or gone --[[@as string]],
+    }
+  end)
+end
+
+---@param name "ClaudeDiffOpened"|"ClaudeDiffClosed"
+---@param diff claude-ide.Diff
+local function emit(name, diff)
+  event.emit(name, {
+    id = diff.id,
+    client = diff.requester.client,
+    path = diff.files[1].path,
+    tab_name = diff.tab_name,
+    outcome = diff.state ~= "pending" and diff.state or nil,
+  })
+end
+
+---Actions after a diff is settled.
+---@param diff claude-ide.Diff
+local function after(diff)
+  window.decided()
+  local entry = state.entry(diff.id)
+  if entry then
+    on_screen.close_view(entry)
+  end
+  emit("ClaudeDiffClosed", diff)
+end
+
+---@param diff claude-ide.Diff
+---@param reason? string for the requester
+---@return boolean settled false: it has ended before, or is being written
+function M.reject(diff, reason)
+  local words = reason and vim.trim(reason) ~= "" and vim.trim(reason) or nil
+  if diff.applying then
+    return false
+  elseif words and diff.state == "pending" and not diff.plan then
+    diff.requester.tell(words)
+  end
+  local answer = { outcome = "rejected", words = diff.plan and words or nil }
+  local settled = requests.settle(diff, answer)
+  if settled then
+    after(diff)
+  end
+  return settled
+end
+
+---Removes a diff that others have ended. The user's edits of it are kept.
+---@param diff claude-ide.Diff
+---@param why? string reason, for the user
+function M.withdraw(diff, why)
+  local entry = state.entry(diff.id)
+  if diff.applying then
+    -- The result is reported later, when the diff is no longer shown.
+    user_edits.note(diff)
+    return entry and on_screen.close_view(entry)
+  end
+  local is_seen_going = entry ~= nil and entry.view ~= nil and windows.is_within(entry.view)
+  local kept = user_edits.keep(diff)
+  after(diff)
+  say_gone(diff, is_seen_going and why or nil, kept)
+end
+
+---Takes a proposal off the screen, and shows what has become of it.
+---@param entry claude-ide.proposal.Entry
+local function show_anew(entry)
+  local diff = entry.diff
+  local is_before_them = entry.view ~= nil and windows.is_within(entry.view)
+  window.decided() -- the next key may still be for the previous text
+  entry.outdated = true
+  typing.soon(function()
+    waits.when_windows_may_change(function()
+      on_screen.remove(entry)
+      if diff.state == "pending" then
+        for _, file in ipairs(diff.files) do
+          file.text, file.hunks, file.typed = nil, nil, nil
+        end
+        M.present(diff, is_before_them)
+      end
+    end)
+  end)
+end
+
+---Shows a diff again, after its file has changed.
+---@param entry claude-ide.proposal.Entry prepared
+---@param contents string that it would write
+local function renew(entry, contents)
+  local file = entry.file
+  if entry.outdated then
+    return
+  end
+  local on_top = acceptance.on_top(file.text.now.disk, contents, file.old_path)
+  file.proposed, file.on_top = on_top, file.on_top or on_top ~= contents
+  show_anew(entry)
+end
+
+---A plan could not be applied: shows it again if files have changed meanwhile, on top of their changes.
+---@param diff claude-ide.Diff
+---@param err string why it could not be
+local function renew_plan(diff, err)
+  acceptance.renew_plan(diff, function(is_renewed, why_not)
+    local entry = state.entry(diff.id)
+    if is_renewed and entry then
+      notice.warn(err .. ": look at it again, then accept.")
+      show_anew(entry)
+    else
+      notice.error(("Nothing was written: %s."):format(why_not or err))
+    end
+  end)
+end
+
+---A file was written: updates other diffs of it.
+local function renew_those_of(path)
+  for _, entry in ipairs(state.pending_entries()) do
+    local file = entry.diff.files[1]
+    if file.path == path and acceptance.is_outdated(entry.diff) then
+      local _, bytes = user_edits.typed(file)
+      renew(entry, (acceptance.to_write(file, bytes)))
+    end
+  end
+end
+
+---@param diff claude-ide.Diff
+---@param of string the sentence's start
+local function nothing_left(diff, of)
+  M.reject(diff)
+  notice.info(of .. "othing is left to change, so it counts as rejected.")
+end
+
+---@param diff claude-ide.Diff with a plan
+---@param failed? fun(err: string) called if nothing is written
+local function accept_plan(diff, failed)
+  if diff.state ~= "pending" or diff.applying then
+    return
+  end
+  local is_left = acceptance.accept_plan(diff, {
+    ended = function()
+      after(diff)
+    end,
+    failed = function(err)
+      local entry = state.entry(diff.id)
+      if failed then
+        failed(err)
+      elseif
+        diff.state == "pending"
+        and entry
+        and not (entry.view and not windows.all_windows_open(entry.view))
+      then
+        renew_plan(diff, err)
+      else
+        notice.warn(("Nothing was written: %s."):format(err))
+      end
+      if diff.state ~= "pending" then
+        local kept = user_edits.keep(diff)
+        say_gone(diff, nil, kept)
+        emit("ClaudeDiffClosed", diff)
+      elseif entry and entry.view and not windows.all_windows_open(entry.view) then
+        M.gone(diff) -- its windows were closed meanwhile
+      end
+    end,
+  })
+  if not is_left then
+    nothing_left(diff, "N")
+  end
+end
+
+---@param diff claude-ide.Diff
+---@param failed? fun(err: string) of a plan, which is written later: nothing was written
+---@return boolean? accepted falsy: it cannot be; a proposal without changes is rejected
+---@return string? err
+function M.accept(diff, failed)
+  if diff.plan then
+    accept_plan(diff, failed)
+    return true
+  end
+  local entry, file = state.entry(diff.id), diff.files[1]
+  local buf, bytes = user_edits.typed(file)
+  if bytes and not file.base and position.valid(bytes) ~= bytes then
+    return nil, "Fix the proposal and accept again: it is not valid UTF-8."
+  end
+  local name = vim.fs.basename(file.path)
+  local contents, afterwards = acceptance.to_write(file, bytes)
+  if acceptance.is_empty_new_file(diff, contents) then
+    return nil, ("%s: only Claude's own prompt can accept an empty new file."):format(name)
+  elseif entry and acceptance.is_outdated(diff) then
+    renew(entry, contents)
+    return nil, ("Look at it again, then accept: %s has changed meanwhile."):format(name)
+  elseif entry and not entry.overwrites and acceptance.is_made_by_others(file, contents) then
+    entry.overwrites = true
+    return nil, ("Accept again to overwrite %s: another program has created it."):format(name)
+  end
+  local in_the_file = bytes and afterwards and contents -- without the unsaved changes
+  local function is_nothing_left(text)
+    return acceptance.is_nothing_left(diff, file, text)
+  end
+  if file.text and (is_nothing_left(bytes) or in_the_file and is_nothing_left(in_the_file)) then
+    nothing_left(diff, name .. ": n")
+    return true
+  end
+  if diff.state == "pending" then
+    local before = file.text and file.text.now.disk.bytes
+    missing_writes.note(diff, contents, before, buf)
+  end
+  local answer = { outcome = "accepted", contents = contents, on_top = file.on_top }
+  if requests.settle(diff, answer) then
+    if file.text and not file.base then
+      reload_when_written(file.path, contents, file.text.now, afterwards, function()
+        missing_writes.written(diff)
+      end)
+    end
+    after(diff)
+    renew_those_of(file.path)
+  end
+  return true
+end
+
+---Ends a diff that cannot be shown: the CLI writes nothing, and its own prompt decides.
+---@param diff claude-ide.Diff
+---@return fun(trace: string)
+local function failing(diff)
+  return function(trace)
+    log.error("diff %d of %s cannot be shown: %s", diff.id, diff.files[1].path, trace)
+    local why = diff.plan and "the editor could not show the changes, nothing was written"
+      or "the editor could not show the diff"
+    if requests.fail(diff, why) then
+      local name = state.name_of(diff)
+      local decide = diff.plan and "" or "Decide in Claude's prompt: "
+      notice.error(("%sthe diff of %s cannot be shown."):format(decide, name))
+      after(diff)
+    end
+  end
+end
+
+---The user accepts: notifies them if it cannot be.
+---@param diff claude-ide.Diff
+function M.accept_or_say(diff)
+  local _, err = M.accept(diff)
+  if err then
+    notice.warn(err)
+  end
+end
+
+---The user rejects, and is asked for the reason.
+---@param diff claude-ide.Diff
+function M.reject_with_reason(diff)
+  vim.ui.input({ prompt = question(diff) }, function(text)
+    if diff.state ~= "pending" or diff.applying then
+      -- It may have been answered in the CLI meanwhile.
+      acceptance.give_back(diff, text)
+    elseif text then
+      M.reject(diff, text)
+    end
+  end)
+end
+
+---The user closed its windows or buffers.
+---@param diff claude-ide.Diff
+function M.gone(diff)
+  if not diff.applying and requests.settle(diff, { outcome = "rejected" }) then
+    M.withdraw(diff)
+  end
+end
+
+---The only function that brings a diff onto the screen.
+---@param entry claude-ide.proposal.Entry
+---@param how? claude-ide.proposal.ShowOpts
+---@return boolean ok false: failed, and the diff has ended
+function M.show(entry, how)
+  local diff, was_shown = entry.diff, entry.was_shown
+  local show = on_screen.show
+  local ok = safely.catch(show, failing(diff))(entry, how)
+  if ok and entry.view and not was_shown then
+    emit("ClaudeDiffOpened", diff)
+  end
+  return ok
+end
+
+---@param diff claude-ide.Diff
+---@param at_once? boolean it was shown already, and has changed
+function M.present(diff, at_once)
+  if diff.plan and diff.plan.unasked then
+    return acceptance.apply_plan(diff, nil, {
+      ended = function() end,
+      failed = function(err)
+        requests.fail(diff, ("nothing was written: %s"):format(err))
+      end,
+    })
+  end
+  if not safely.catch(on_screen.add, failing(diff))(diff) then
+    return
+  end
+  local entry = state.entry(diff.id) --[[@as claude-ide.proposal.Entry]]
+  view.prepare_file(entry, 1, function()
+    if #diff.files > 1 then
+      entry.list = list.make()
+      files.render_list(entry)
+    end
+    if at_once then
+      M.show(entry, { asked = true })
+      return
+    end
+    queue.when_idle(entry, function()
+      M.show(entry)
+    end)
+  end, failing(diff))
+end
+
+return M

@@ -1,0 +1,342 @@
+-- The review of Claude's changes: the public functions.
+-- Invariant: a change is shown as kept or undone only after the journal has done it.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.editor.buffer")
+local counted = lazy("claude-ide.base.counted")
+local current = lazy("claude-ide.edits.review.current")
+local hunks = lazy("claude-ide.edits.review.hunks")
+local journal = lazy("claude-ide.edits.journal")
+local journal_undo = lazy("claude-ide.edits.journal.undo")
+local keys = lazy("claude-ide.edits.review.keys")
+local log = lazy("claude-ide.base.log")
+local notice = lazy("claude-ide.base.notice")
+local paths = lazy("claude-ide.base.path")
+local signs = lazy("claude-ide.edits.review.signs")
+local stamp = lazy("claude-ide.editor.buffer.stamp")
+local undo_turn = lazy("claude-ide.edits.review.undo_turn")
+local view = lazy("claude-ide.edits.review.view")
+local write = lazy("claude-ide.edits.journal.write")
+
+---@class claude-ide.review
+local M = {}
+
+---`u` after an undo in a review: the undo was written, so the result of `u` and `CTRL-R` is written, too. Only texts that the file had
+---before are written, and only if no one else has changed the file.
+local GROUP = "claude-ide.review.again"
+
+---@type table<integer, table<integer, string>> by buffer: undo tree state → the file's text at that state
+local written = {}
+
+---@param buf integer
+---@return integer state of the undo tree
+---@return string text
+local function state_of(buf)
+  return vim.api.nvim_buf_call(buf, function()
+    return vim.fn.undotree().seq_cur
+  end),
+    table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), "\n")
+end
+
+local function follow(buf)
+  if not vim.bo[buf].modified or stamp.is_conflict(buf) then
+    return
+  end
+  local state, text = state_of(buf)
+  if written[buf][state] == text then
+    local ok, err = write.save(buf)
+    if not ok then
+      log.warn("what `u` brought back was not written: %s", err)
+    end
+  end
+end
+
+local function watch(buf)
+  local group = vim.api.nvim_create_augroup(("%s.%d"):format(GROUP, buf), { clear = true })
+  vim.api.nvim_create_autocmd("TextChanged", {
+    group = group,
+    buffer = buf,
+    nested = true, -- the journal and others follow what is written
+    desc = "Claude Code: write the result of `u` after an undo",
+    callback = function()
+      follow(buf)
+    end,
+  })
+  vim.api.nvim_create_autocmd({ "BufUnload", "BufWipeout" }, {
+    group = group,
+    buffer = buf,
+    desc = "Claude Code: the history of a buffer goes with its text",
+    callback = function()
+      written[buf] = nil
+      pcall(vim.api.nvim_del_augroup_by_id, group)
+    end,
+  })
+end
+
+---@param path string
+---@return integer? buf unmodified, with the file's text
+local function in_step(path)
+  local buf = buffer.loaded(path)
+  local same = buf and not vim.bo[buf].modified and vim.uv.fs_stat(path)
+  return same and buf or nil
+end
+
+---Runs an undo in a file, and records the texts before and after.
+---@generic T
+---@param path string
+---@param undo fun(): T?, string?, integer?
+---@return T?
+---@return string?
+---@return integer?
+local function around(path, undo)
+  local buf = in_step(path)
+  local before, before_text
+  if buf then
+    before, before_text = state_of(buf)
+  end
+  local ok, err, left = undo()
+  if ok and buf and in_step(path) == buf then
+    local after, after_text = state_of(buf)
+    if not written[buf] then
+      written[buf] = {}
+      watch(buf)
+    end
+    written[buf][before], written[buf][after] = before_text, after_text
+  end
+  return ok, err, left
+end
+
+---The given file, else the review's, else the current window's.
+local function meant(path)
+  if path then
+    return paths.normalize(path)
+  end
+  local here = current.here()
+  return here and here.entries[here.shown].path or vim.api.nvim_buf_get_name(0)
+end
+
+---The changes to decide: those shown, if the review has the file; else the unreviewed ones.
+---@param path string
+---@return claude-ide.journal.Change?
+---@return claude-ide.journal.Scope scope
+local function changes_of(path)
+  local entry, here = current.find(path), current.here()
+  if entry and here then
+    return entry.change, here.scope
+  end
+  return journal.change(path), "unreviewed"
+end
+
+local function stays(left)
+  return ("%s, which you have changed too, %s as %s."):format(
+    counted(left, "place"),
+    left == 1 and "stays" or "stay",
+    left == 1 and "it is" or "they are"
+  )
+end
+
+---@param action "keep"|"undo"
+---@param path string
+---@param hunk? claude-ide.journal.Hunk
+---@param scope claude-ide.journal.Scope
+---@return boolean? ok
+---@return string? err
+local function decide(action, path, hunk, scope)
+  local entry = current.find(path)
+  -- A moved file is moved back, or reviewed, at both ends: the source is restored before the target is changed.
+  local from, to =
+    entry and entry.change and entry.change.moved_from, entry and entry.change and entry.change.moved_to
+  local other = from or to
+  local ok, err, left = true, nil, nil ---@type boolean?, string?, integer?
+  if from then
+    ok, err, left = journal_undo[action](from, nil, scope)
+  end
+  if ok then
+    local function act()
+      return journal_undo[action](path, hunk, scope)
+    end
+    if action == "undo" then
+      ok, err, left = around(path, act)
+    else
+      ok, err, left = act()
+    end
+  end
+  if ok and to then
+    ok, err, left = journal_undo[action](to, nil, scope)
+  end
+  if not ok then
+    return nil, err
+  elseif err or left and left > 0 then
+    local said = err and err .. "." or stays(left)
+    notice.warn(("%s: %s"):format(paths.short(path), said))
+  end
+  current.refresh()
+  for _, done in ipairs({ entry or false, other and current.find(other) or false }) do
+    if done and not done.waits then
+      done.outcome = action == "keep" and "kept" or "undone"
+    end
+  end
+  current.refresh()
+  return true
+end
+
+---Keeps or undoes the change under the cursor.
+---@param action "keep"|"undo"
+---@param path? string default: the current file
+---@param lnum? integer default: the cursor's line
+---@return boolean? ok
+---@return string? err
+local function decide_hunk(action, path, lnum)
+  local wanted = meant(path)
+  local change, scope = changes_of(wanted)
+  local review = current.get()
+  local side = review and not lnum and view.side(review.view) or "file"
+  local at = lnum or vim.api.nvim_win_get_cursor(0)[1]
+  local hunk = change and hunks.at(change, at, side)
+  if not hunk then
+    return nil,
+      "Claude changed nothing here" .. (scope == "unreviewed" and " that waits for a review." or ".")
+  elseif action == "undo" and hunk.state == "conflict" then
+    return nil, "You have edited these lines since, so they stay. Edit or keep them."
+  end
+  return decide(action, wanted, hunk, scope)
+end
+
+---Keeps or undoes all changes of a file.
+---@param action "keep"|"undo"
+---@param path? string default: the current file
+---@return boolean? ok
+---@return string? err
+local function decide_file(action, path)
+  local wanted = meant(path)
+  local _, scope = changes_of(wanted)
+  return decide(action, wanted, nil, scope)
+end
+
+---Opens the review: Claude's changed files, each beside its text before.
+---@param scope? claude-ide.review.Scope default: "unreviewed"; a number: the turn with that id
+---@return boolean ok
+function M.open(scope)
+  keys.serve(M)
+  return current.open(scope)
+end
+
+---Opens the review at a file with unreviewed changes.
+---@param path string
+function M.open_at(path)
+  M.open()
+  local _, index = current.find(path)
+  if index then
+    current.show(index)
+  end
+end
+
+---Closes the review and restores the user's windows.
+function M.close()
+  current.close()
+end
+
+---Shows the diff of one listed file.
+---@param index integer
+function M.show(index)
+  current.show(index)
+end
+
+---Switches this review, and later diffs, to the next layout.
+function M.next_layout()
+  current.next_layout()
+end
+
+---Marks the change under the cursor as reviewed.
+---@param path? string default: the current file
+---@param lnum? integer default: the cursor's line
+---@return boolean? ok
+---@return string? err
+function M.keep_hunk(path, lnum)
+  return decide_hunk("keep", path, lnum)
+end
+
+---Undoes the change under the cursor. `u` restores it.
+---@param path? string default: the current file
+---@param lnum? integer default: the cursor's line
+---@return boolean? ok
+---@return string? err
+function M.undo_hunk(path, lnum)
+  return decide_hunk("undo", path, lnum)
+end
+
+---Marks all changes of a file as reviewed.
+---@param path? string default: the current file
+---@return boolean? ok
+---@return string? err
+function M.keep_file(path)
+  return decide_file("keep", path)
+end
+
+---Undoes all changes of a file, except those that the user has changed since.
+---@param path? string default: the current file
+---@return boolean? ok
+---@return string? err
+function M.undo_file(path)
+  return decide_file("undo", path)
+end
+
+---Shows the next unreviewed file.
+function M.next_file()
+  current.go(1)
+end
+
+---Shows the previous unreviewed file.
+function M.previous_file()
+  current.go(-1)
+end
+
+---@param step 1|-1
+---@return boolean? ok
+---@return string? err
+local function jump_here(step)
+  local here = current.here()
+  local change = here and here.entries[here.shown].change
+  if not here then
+    change = journal.change(vim.api.nvim_buf_get_name(0))
+  end
+  return hunks.jump(change or nil, step, here and view.side(here.view) or "file", vim.o.wrapscan)
+end
+
+---Goes to Claude's next change in this buffer.
+---@return boolean? ok
+---@return string? err
+function M.next_hunk()
+  return jump_here(1)
+end
+
+---Goes to Claude's previous change in this buffer.
+---@return boolean? ok
+---@return string? err
+function M.previous_hunk()
+  return jump_here(-1)
+end
+
+---Goes to the next or previous unreviewed change, in any file; notifies the user if there is none.
+---@param step 1|-1
+function M.jump(step)
+  local ok, err = signs.jump(step)
+  if not ok and err then
+    notice.info(err)
+  end
+end
+
+---The changes of a scope, for use in other lists.
+---@param scope? claude-ide.review.Scope
+---@return claude-ide.journal.Change[]
+function M.changes(scope)
+  return journal.changes(scope)
+end
+
+---Undoes a turn's file changes, after a preview and a confirmation.
+---@param id? integer default: the last turn with changes left to undo
+---@return boolean ok
+function M.undo_turn(id)
+  return undo_turn.ask(id, M.open)
+end
+
+return M

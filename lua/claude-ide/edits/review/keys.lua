@@ -1,0 +1,268 @@
+-- The keys of a review. The file's own buffer has them only while the review shows it.
+local lazy = require("claude-ide.lazy")
+local change_keys = lazy("claude-ide.ui.diffview.change_keys")
+local comparison = lazy("claude-ide.edits.review.comparison")
+local key_list = lazy("claude-ide.ui.key_list")
+local list = lazy("claude-ide.ui.diffview.list")
+local notice = lazy("claude-ide.base.notice")
+local sides = lazy("claude-ide.edits.review.sides")
+
+local M = {}
+
+local function say(result, err)
+  if not result and err then
+    notice.info(err)
+  end
+end
+
+---@type claude-ide.review
+local served
+
+---Sets the module that the keys call.
+---@param review claude-ide.review
+function M.serve(review)
+  served = review
+end
+
+---Scrolls so that all of the change at the cursor is visible.
+---@param view? claude-ide.review.View
+local function reveal(view)
+  if view then
+    comparison.reveal(view)
+  end
+end
+
+---@class claude-ide.review.Action
+---@field desc string
+---@field run fun(view?: claude-ide.review.View)
+
+---@class claude-ide.review.Key: claude-ide.review.Action
+---@field keys string[]
+---@field in_list? "keep_file"|"undo_file" what it does in the list, where a key is for the whole file
+
+local function calls(verb)
+  return function()
+    say(served[verb]())
+  end
+end
+
+---Goes to the next change after a successful decision.
+local function decides(verb)
+  return function(view)
+    local ok, err = served[verb]()
+    say(ok, err)
+    if ok and served.next_hunk() then
+      reveal(view)
+    end
+  end
+end
+
+local function jumps(verb)
+  return function(view)
+    say(served[verb]())
+    reveal(view)
+  end
+end
+
+local help ---@type fun()
+
+---By option.
+local RUN = {
+  keep_hunk = decides("keep_hunk"),
+  undo_hunk = decides("undo_hunk"),
+  keep_file = calls("keep_file"),
+  undo_file = calls("undo_file"),
+  next_file = calls("next_file"),
+  previous_file = calls("previous_file"),
+  close = calls("close"),
+  removed = function(view)
+    change_keys.show_removed(view)
+  end,
+  layout = calls("next_layout"),
+  help = function()
+    help()
+  end,
+}
+
+local IN_LIST =
+  { keep_hunk = "keep_file", keep_file = "keep_file", undo_hunk = "undo_file", undo_file = "undo_file" }
+
+---@type table<string, claude-ide.review.Action>
+local JUMPS = {
+  ["]c"] = { desc = "the next change", run = jumps("next_hunk") },
+  ["[c"] = { desc = "the previous change", run = jumps("previous_hunk") },
+}
+
+---For layouts that are drawn without diff mode, which would have this key.
+local OBTAIN = {
+  desc = "restore the text before this change",
+  run = function(view)
+    if view and view.hunks then
+      change_keys.obtain(view)
+    end
+  end,
+}
+
+---`u` takes back what was done in the review. It does not undo that the file was loaded, which would take Claude's changes out of the
+---text and the file out of the review.
+local TAKE_BACK = {
+  desc = "take back the last change made here",
+  run = function(view)
+    for _ = 1, vim.v.count1 do
+      if view and vim.fn.undotree().seq_cur <= (view.loaded or 0) then
+        say(nil, "Nothing was changed here since the review has the file. `:undo` goes back further.")
+        return
+      end
+      vim.cmd("silent normal! u")
+    end
+  end,
+}
+
+---The layouts apply to diffs as well, so their keys are shared.
+---@return claude-ide.ui.key_list.Option[]
+local function options()
+  local found = key_list.options("review")
+  for _, name in ipairs({ "removed", "layout", "help" }) do
+    found[#found + 1] = key_list.option("diff", name)
+  end
+  return found
+end
+
+---@return claude-ide.review.Key[]
+local function mapped()
+  return vim.tbl_map(function(option)
+    local name = option.name
+    return { keys = option.keys, desc = option.desc, run = RUN[name], in_list = IN_LIST[name] }
+  end, options())
+end
+
+function help()
+  key_list.open(options(), {
+    { "]c [c", "next change, previous change" },
+    { "<CR>", "in the list: go to the file; keys for a change act on the whole file there" },
+  }, { of = "a review", group = "ClaudeDiffKey", help = key_list.option("diff", "help").keys })
+end
+
+---@param buf integer
+---@param lhs string
+---@return table map as returned by `maparg()`, empty if there is none
+local function map_of(buf, lhs)
+  return vim.api.nvim_buf_call(buf, function()
+    return vim.fn.maparg(lhs, "n", false, true)
+  end)
+end
+
+---@param buf integer
+---@param map table as returned by `maparg()`
+local function put_map(buf, map)
+  vim.api.nvim_buf_call(buf, function()
+    vim.fn.mapset("n", false, map)
+  end)
+end
+
+---Keeps a key's previous mapping under another name, for windows outside of the review.
+---@param buf integer
+---@param lhs string
+---@param before table as returned by `maparg()`
+---@return string keys
+---@return string flags of `nvim_feedkeys()`
+local function keep_map(buf, lhs, before)
+  if vim.tbl_isempty(before) then
+    return vim.keycode(lhs), "n"
+  end
+  local kept = "<Plug>(claude-review-before-" .. lhs:gsub("[<>|]", "_") .. ")"
+  local raw = vim.keycode(kept)
+  put_map(buf, vim.tbl_extend("force", before, { lhs = kept, lhsraw = raw, lhsrawalt = raw, buffer = 1 }))
+  return raw, "m"
+end
+
+---@param buf integer
+---@param lhs string
+---@param action claude-ide.review.Action
+---@param view? claude-ide.review.View only in its windows
+---@return fun() unmap
+local function map(buf, lhs, action, view)
+  local before = map_of(buf, lhs)
+  local keys, flags = keep_map(buf, lhs, before)
+  local desc = "Claude Code: " .. action.desc
+  vim.keymap.set("n", lhs, function()
+    if not view or vim.tbl_contains(vim.tbl_values(view.wins), vim.api.nvim_get_current_win()) then
+      action.run(view)
+    else
+      vim.api.nvim_feedkeys(vim.v.count > 0 and vim.v.count .. keys or keys, flags, false)
+    end
+  end, { buffer = buf, nowait = true, desc = desc })
+  return function()
+    if not vim.api.nvim_buf_is_valid(buf) then
+      return
+    elseif flags == "m" then
+      pcall(vim.api.nvim_buf_del_keymap, buf, "n", keys)
+    end
+    if map_of(buf, lhs).desc ~= desc then
+      return -- remapped by another plugin
+    end
+    pcall(vim.keymap.del, "n", lhs, { buffer = buf })
+    if before.buffer == 1 then
+      put_map(buf, before)
+    end
+  end
+end
+
+---@param view claude-ide.review.View
+---@return fun() unmap
+function M.map_sides(view)
+  local undo = {}
+  for side, buf in pairs(view.bufs) do
+    for _, key in ipairs(mapped()) do
+      for _, lhs in ipairs(key.keys) do
+        undo[#undo + 1] = map(buf, lhs, key, view)
+      end
+    end
+    for lhs, action in pairs(JUMPS) do
+      undo[#undo + 1] = map(buf, lhs, action, view)
+    end
+    if side == "proposal" and not sides.is_ours(buf) then
+      undo[#undo + 1] = map(buf, "u", TAKE_BACK, view)
+    end
+    if not vim.wo[view.wins.proposal].diff then
+      undo[#undo + 1] = map(buf, side == "proposal" and "do" or "dp", OBTAIN, view)
+    end
+  end
+  return function()
+    for _, unmap in ipairs(undo) do
+      unmap()
+    end
+  end
+end
+
+---In the list, a change's key acts on the whole file and goes to the next one.
+---@param name "keep_file"|"undo_file"
+---@return claude-ide.review.Action
+local function on_file(name)
+  return {
+    desc = key_list.option("review", name).desc,
+    run = function()
+      local ok, err = served[name]()
+      say(ok, err)
+      if ok then
+        served.next_file()
+      end
+    end,
+  }
+end
+
+---@param view claude-ide.review.View
+function M.map_list(view)
+  local buf = view.list --[[@as integer]]
+  for _, key in ipairs(mapped()) do
+    for _, lhs in ipairs(key.keys) do
+      map(buf, lhs, key.in_list and on_file(key.in_list) or key)
+    end
+  end
+  local group = vim.api.nvim_create_augroup("claude-ide.diffview.list", { clear = true })
+  list.follow(view, group, function(index)
+    served.show(index)
+  end)
+end
+
+return M

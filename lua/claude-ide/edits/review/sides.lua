@@ -1,0 +1,139 @@
+-- The buffers and texts of the two sides: the file itself, and its text without Claude's changes.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.editor.buffer")
+local buffer_bytes = lazy("claude-ide.editor.buffer.bytes")
+local buffer_marks = lazy("claude-ide.ui.buffer_marks")
+local disk = lazy("claude-ide.editor.buffer.disk")
+local format = lazy("claude-ide.editor.buffer.format")
+local hidden = lazy("claude-ide.editor.buffer.hidden")
+local ide_hunk = lazy("claude-ide.base.hunk")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local quietly = lazy("claude-ide.ui.quietly")
+
+---@class claude-ide.review.sides
+local M = {}
+
+---Names for new buffers, set once the previous buffers have given them up.
+---@type table<integer, { path: string, words: string }>
+local unnamed = {}
+
+---Creates a buffer of ours without a name.
+---@param words string the side's name
+---@param path string
+---@return integer buf
+function M.make(words, path)
+  local buf = own_buffer.create_side({ kind = "review", bo = { modifiable = false } })
+  unnamed[buf] = { path = path, words = words }
+  return buf
+end
+
+---Names the unnamed buffers.
+function M.name()
+  for buf, as in pairs(unnamed) do
+    if vim.api.nvim_buf_is_valid(buf) then
+      buffer_marks.name(buf, as.path, as.words)
+    end
+  end
+  unnamed = {}
+end
+
+---A file's lines without line endings.
+---@param bytes? string
+---@return string[]
+local function readable(bytes)
+  local lines = buffer_bytes.split(bytes or "", "\n")
+  if lines[#lines] == "" then
+    lines[#lines] = nil
+  end
+  return vim.tbl_map(function(line)
+    return (line:gsub("\r$", ""))
+  end, lines)
+end
+
+---@param change claude-ide.journal.Change
+---@return string[]
+function M.lines_on_disk(change)
+  local lines = readable(change.current)
+  return #lines > 0 and lines or { "" }
+end
+
+---The file on disk, if its own buffer has unsaved changes of another text.
+---@param change claude-ide.journal.Change
+---@return integer buf
+local function on_disk(change)
+  local buf = M.make("on disk", change.path)
+  M.fill(buf, M.lines_on_disk(change))
+  vim.bo[buf].filetype = vim.filetype.match({ filename = change.path, buf = buf }) or ""
+  return buf
+end
+
+---The file's buffer, or one of ours if there is no file. It is read like any file, with autocommands.
+---@param entry claude-ide.review.Entry
+---@return integer buf
+---@return boolean ours
+function M.file(entry)
+  local silently = quietly.run
+  if entry.change and entry.change.behind then
+    return silently(function()
+      return on_disk(entry.change)
+    end), true
+  end
+  local buf = buffer.find(entry.path)
+  local exists = vim.uv.fs_stat(entry.path) ~= nil
+  if exists or (buf and vim.api.nvim_buf_is_loaded(buf)) then
+    buf = hidden.load(entry.path) or buf
+  end
+  -- The buffer of a deleted file still has its text, which only counts if the user has modified it.
+  if buf and vim.api.nvim_buf_is_loaded(buf) and (exists or vim.bo[buf].modified) then
+    return buf, false
+  end
+  return silently(function()
+    return M.make("deleted", entry.path)
+  end), true
+end
+
+---@param buf integer
+---@return boolean
+function M.is_ours(buf)
+  local kind = buffer_marks.kind(buf)
+  return kind == "review" or kind == "changes"
+end
+
+---The side before: the text without Claude's changes.
+---@param entry claude-ide.review.Entry
+---@param file integer
+---@return string[]
+function M.lines_before(entry, file)
+  if not entry.change then
+    return vim.api.nvim_buf_get_lines(file, 0, -1, true)
+  end
+  local change = entry.change
+  local bytes = change.moved_from and change.current or change.without
+  local lines = not M.is_ours(file) and format.decode(bytes, disk.decoding(file))
+  if not lines then
+    lines = readable(bytes)
+  end
+  if bytes:find("\0", 1, true) then
+    for i, line in ipairs(lines) do
+      lines[i] = line:gsub("\n", "\0")
+    end
+  end
+  return #lines > 0 and lines or { "" }
+end
+
+---Sets the text of a buffer of ours. Only the lines between the first and the last difference are replaced, so that marks and highlights
+---on the others stay.
+---@param buf integer
+---@param lines string[]
+function M.fill(buf, lines)
+  local old = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+  local hunk = ide_hunk.between_ends(old, lines)
+  local first, last, last_old = hunk.old, hunk.new + hunk.new_count - 1, hunk.old + hunk.old_count - 1
+  local whole = first == 1 and last == #lines
+  own_buffer.change(buf, function()
+    local new = whole and lines or vim.list_slice(lines, first, last)
+    vim.api.nvim_buf_set_lines(buf, first - 1, last_old, true, new)
+  end)
+end
+
+return M

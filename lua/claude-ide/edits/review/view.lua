@@ -1,0 +1,310 @@
+-- The review's tab page: the list, the text before, and the file itself, which can be edited.
+-- Invariant: the user's buffer is left unchanged. Its window options are restored before Neovim stores them with it.
+local sides = require("claude-ide.edits.review.sides")
+local comparison = require("claude-ide.edits.review.comparison")
+local windows = require("claude-ide.ui.diffview.windows")
+local silently = require("claude-ide.ui.quietly").run
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.editor.buffer")
+local buffer_hidden = lazy("claude-ide.editor.buffer.hidden")
+local keys = lazy("claude-ide.edits.review.keys")
+local layout = lazy("claude-ide.ui.diffview.layout")
+local list = lazy("claude-ide.ui.diffview.list")
+local option = lazy("claude-ide.base.option")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local pair = lazy("claude-ide.ui.diffview.pair")
+local review_winbar = lazy("claude-ide.edits.review.winbar")
+local swap = lazy("claude-ide.editor.buffer.swap")
+local ui_winbar = lazy("claude-ide.ui.winbar")
+local window_options = lazy("claude-ide.ui.window_options")
+local zen_mode = lazy("claude-ide.ui.zen_mode")
+
+local M = {}
+
+---@alias claude-ide.review.Side "list"|"before"|"file"
+
+---@class claude-ide.review.View: claude-ide.diffview.View `proposal` is the file, `now` the text before
+---@field entry claude-ide.review.Entry shown
+---@field lines string[] of the side before
+---@field unmap? fun()
+---@field options? table of the file's window, before the review
+---@field loaded? integer state of the file's undo tree when its text was last loaded, or first shown
+---@field unloaded? boolean the file's buffer was unloaded since the last update
+
+---The side the cursor is on.
+---@param view claude-ide.review.View
+---@return claude-ide.review.Side
+function M.side(view)
+  local win = vim.api.nvim_get_current_win()
+  return win == view.wins.list and "list" or win == view.wins.now and "before" or "file"
+end
+
+---Restores the file's buffer and window options.
+---@param view claude-ide.review.View
+function M.release(view)
+  if view.unmap then
+    view.unmap()
+    view.unmap = nil
+  end
+  silently(function()
+    comparison.stop(view)
+    for _, side in ipairs({ "now", "proposal" }) do
+      local win = view.wins[side]
+      if win and vim.api.nvim_win_is_valid(win) then
+        vim.wo[win][0].winfixbuf = false
+      end
+    end
+    if view.options and vim.api.nvim_win_is_valid(view.wins.proposal) then
+      window_options.put_back(view.wins.proposal, view.options)
+    end
+    ui_winbar.release(view.wins.proposal)
+    view.options = nil
+  end)
+end
+
+---Handles a change by the user: a buffer loaded only for the review is handed over to them.
+---@param view claude-ide.review.View
+function M.touched(view)
+  local buf = view.bufs.proposal
+  if buffer_hidden.owns(buf) and vim.bo[buf].modified then
+    buffer_hidden.adopt(buf)
+    swap.enable(buf)
+  end
+end
+
+---Notes the file's text as it was loaded: `u` in the review goes back no further.
+---@param view claude-ide.review.View
+---@param buf integer that was loaded
+function M.loaded(view, buf)
+  if buf == view.bufs.proposal then
+    view.loaded = vim.api.nvim_buf_call(buf, function()
+      return vim.fn.undotree().seq_cur
+    end)
+  end
+end
+
+---@param view claude-ide.review.View
+---@param entries claude-ide.review.Entry[]
+---@param index integer
+local function list_files(view, entries, index)
+  list.render(view.list --[[@as integer]], entries, index)
+  windows.point_at(view, index)
+end
+
+---Shows a buffer in a window. The previous buffer keeps its unsaved changes, even with 'nohidden'.
+local function put(win, buf)
+  local hidden = vim.o.hidden or vim.bo[vim.api.nvim_win_get_buf(win)].modified
+  option.during("hidden", hidden, function()
+    vim.api.nvim_win_set_buf(win, buf)
+  end)
+end
+
+---Shows the diff of one file.
+---@param view claude-ide.review.View
+---@param entries claude-ide.review.Entry[]
+---@param index integer
+function M.show(view, entries, index)
+  if not windows.all_windows_open(view) then
+    return
+  end
+  local entry = entries[index]
+  M.release(view)
+  local old = { view.bufs.now, view.bufs.proposal }
+  local file, ours = sides.file(entry)
+  silently(function()
+    view.entry, view.path = entry, entry.path
+    view.bufs = { now = sides.make("before Claude", entry.path), proposal = file }
+    put(view.wins.proposal, file)
+  end)
+  buffer_hidden.show_to_edit(file, view.wins.proposal)
+  silently(function()
+    view.lines = sides.lines_before(entry, file)
+    sides.fill(view.bufs.now, view.lines)
+    vim.bo[view.bufs.now].filetype = ours
+        and (vim.filetype.match({ filename = entry.path, buf = view.bufs.now }) or "")
+      or vim.bo[file].filetype
+    vim.bo[view.bufs.now].tabstop = vim.bo[file].tabstop
+    view.options = not ours and window_options.remember(view.wins.proposal) or nil
+    window_options.window(view.wins.proposal)
+    windows.set_one_window(view, comparison.needs_one_window(view))
+    if view.wins.now then
+      windows.put(view.wins.now, view.bufs.now)
+    end
+    comparison.start(view)
+    pair.go_to_first_change(view)
+    windows.set_winbars(view)
+  end)
+  own_buffer.highlight(view.bufs.now, not ours and file or nil)
+  if ours then
+    own_buffer.highlight(file)
+  end
+  M.loaded(view, file)
+  view.unmap = keys.map_sides(view)
+  for _, buf in ipairs(old) do
+    if buf ~= view.list and vim.api.nvim_buf_is_valid(buf) and sides.is_ours(buf) then
+      own_buffer.delete(buf)
+    end
+  end
+  silently(function()
+    sides.name()
+  end)
+  list_files(view, entries, index)
+end
+
+---Switches this review, and later diffs, to the next layout.
+---@param view claude-ide.review.View
+function M.next_layout(view)
+  if windows.all_windows_open(view) then
+    windows.switch_to_next(view)
+    view.unmap()
+    view.unmap = keys.map_sides(view)
+  end
+end
+
+---Refits after a resize.
+---@param view claude-ide.review.View
+---@param entries claude-ide.review.Entry[]
+---@param index integer
+function M.resized(view, entries, index)
+  if windows.all_windows_open(view) and windows.is_current(view) then
+    windows.fit(view)
+    silently(function()
+      windows.set_winbars(view)
+    end)
+    list_files(view, entries, index)
+  end
+end
+
+---The state of the file's buffer: the user may have deleted or renamed it, or shown another buffer in its window.
+---@param view claude-ide.review.View
+---@param entry claude-ide.review.Entry
+---@return "here"|"lost"|"elsewhere"
+local function whereabouts(view, entry)
+  local buf = view.bufs.proposal
+  if not vim.api.nvim_buf_is_loaded(buf) then
+    return "lost"
+  elseif vim.api.nvim_win_get_buf(view.wins.proposal) ~= buf then
+    return view.unloaded and "lost" or "elsewhere" -- it may have been loaded again
+  elseif not sides.is_ours(buf) and buffer.find(entry.path) ~= buf then
+    return "lost"
+  end
+  return "here"
+end
+
+---Updates the windows.
+---@param view claude-ide.review.View
+---@param entries claude-ide.review.Entry[]
+---@param index integer
+function M.update(view, entries, index)
+  if not windows.all_windows_open(view) then
+    return
+  end
+  local entry = entries[index]
+  local found = whereabouts(view, entry)
+  view.unloaded = nil
+  if found == "lost" then
+    return M.show(view, entries, index)
+  elseif found == "elsewhere" then
+    return list_files(view, entries, index)
+  end
+  local on_disk = entry.change and entry.change.behind and sides.lines_on_disk(entry.change) or nil
+  if sides.is_ours(view.bufs.proposal) ~= (on_disk ~= nil or vim.uv.fs_stat(entry.path) == nil) then
+    -- The file was created or deleted.
+    local buf = buffer.find(entry.path)
+    if buf ~= view.bufs.proposal or not vim.bo[buf].modified then
+      return M.show(view, entries, index)
+    end
+  end
+  local lines = sides.lines_before(entry, view.bufs.proposal)
+  silently(function()
+    if on_disk then
+      sides.fill(view.bufs.proposal, on_disk)
+    end
+    if not vim.deep_equal(lines, view.lines) then
+      view.lines = lines
+      sides.fill(view.bufs.now, lines)
+    end
+    comparison.refresh(view)
+    windows.set_winbars(view)
+  end)
+  list_files(view, entries, index)
+end
+
+---@param side "list"|claude-ide.diffview.Side
+---@param entry claude-ide.review.Entry
+---@param width integer
+---@param hidden? integer hidden characters and runs of blanks in the changed lines
+---@return string
+local function winbar_of(side, entry, width, hidden)
+  if side == "list" then
+    return review_winbar.of_list(width)
+  end
+  return side == "now" and review_winbar.of_before(entry, width)
+    or review_winbar.of_file(entry, width, hidden)
+end
+
+---@param entries claude-ide.review.Entry[]
+---@return claude-ide.review.View
+function M.open(entries)
+  local path = entries[1].path
+  local blank = sides.make("before Claude", path)
+  local view ---@type claude-ide.review.View
+  ---@diagnostic disable-next-line: missing-fields -- the rest comes with the windows
+  view = {
+    bufs = { now = blank, proposal = blank },
+    wins = {},
+    path = path,
+    old_path = path,
+    entry = entries[1],
+    lines = {},
+    list = list.make(),
+    list_width = function()
+      return list.width(entries)
+    end,
+    layout = layout.preferred(),
+    place = "tab",
+    without_keys = true, -- keys.lua restores the keys of the user's buffer
+    winbar = function(side, width)
+      return winbar_of(side, view.entry, width, view.hidden)
+    end,
+    compare = function()
+      comparison.start(view)
+    end,
+    end_comparing = function()
+      comparison.stop(view)
+    end,
+  }
+  zen_mode.keep("review", {
+    is_there = function()
+      return view.tab ~= nil and windows.is_current(view)
+    end,
+    enter = function()
+      pcall(vim.api.nvim_set_current_win, view.wins.proposal)
+    end,
+  })
+  windows.open(view, true)
+  silently(function()
+    list.render(view.list, entries, 1)
+  end)
+  keys.map_list(view)
+  M.show(view, entries, 1)
+  vim.api.nvim_set_current_win(view.wins.proposal)
+  return view
+end
+
+---Closes the review; the user returns to where they were.
+---@param view claude-ide.review.View
+function M.close(view)
+  M.release(view)
+  windows.close(view, {
+    delete = function()
+      for _, buf in ipairs({ view.list, view.bufs.now, view.bufs.proposal }) do
+        if vim.api.nvim_buf_is_valid(buf) and sides.is_ours(buf) then
+          own_buffer.delete(buf)
+        end
+      end
+    end,
+  })
+end
+
+return M

@@ -1,0 +1,240 @@
+-- Where the windows of two texts are opened: in their own tab page, among the user's windows, or in floats.
+-- A place handles windows and sizes, not their content and look.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.editor.buffer")
+local file_window = lazy("claude-ide.ui.file_window")
+local layout = lazy("claude-ide.ui.diffview.layout")
+local option = lazy("claude-ide.base.option")
+local window = lazy("claude-ide.base.window")
+
+local M = {}
+
+---@alias claude-ide.diffview.PlaceName "tab"|"current"|"float"
+
+---@class claude-ide.diffview.Place
+---@field shared boolean it uses the user's tab page, which has room for one diff
+---@field open fun(view: claude-ide.diffview.View) opens and enters the proposal's window
+---@field open_now fun(view: claude-ide.diffview.View, direction: claude-ide.diffview.Direction): integer opens the current text's window
+---@field fit fun(view: claude-ide.diffview.View) sizes the windows, after they were opened or the screen was resized
+---@field close fun(view: claude-ide.diffview.View) closes the windows
+
+---Opens, closes or sizes windows; cursors stay, which other values of 'splitkeep' move in windows that get low.
+---@generic T
+---@param fn fun(): T
+---@return T
+function M.keeping_cursors(fn)
+  return option.during("splitkeep", "cursor", fn)
+end
+
+---Opens or closes windows without resizing others.
+---@generic T
+---@param fn fun(): T
+---@return T
+function M.keeping_sizes(fn)
+  return M.keeping_cursors(function()
+    return option.during("equalalways", false, fn)
+  end)
+end
+
+---The remaining windows, the one to keep longest first.
+---@param view claude-ide.diffview.View
+---@return integer[]
+local function windows(view)
+  local found = {}
+  for _, name in ipairs({ "proposal", "now", "list" }) do
+    local win = view.wins[name]
+    if win and vim.api.nvim_win_is_valid(win) then
+      found[#found + 1] = win
+    end
+  end
+  return found
+end
+
+---Whether the tab page has other windows. Floats and lists of diffs (`w:claude_diffs`) do not count: they close with it.
+---@param view claude-ide.diffview.View
+---@return boolean
+function M.has_guests(view)
+  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(view.tab)) do
+    local floating = vim.api.nvim_win_get_config(win).relative ~= ""
+    local passes = floating or vim.w[win].claude_diffs
+    if not passes and not vim.tbl_contains(vim.tbl_values(view.wins), win) then
+      return true
+    end
+  end
+  return false
+end
+
+---Closes the windows and leaves their tab page. If that removes the tab line, hides it first: otherwise a terminal in the other tab page
+---would be resized twice, and its program's output in between would be garbled.
+---@param view claude-ide.diffview.View
+---@param fn fun()
+function M.leaving(view, fn)
+  local tab_line_goes = vim.api.nvim_get_current_tabpage() == view.tab
+    and vim.o.showtabline == 1
+    and #vim.api.nvim_list_tabpages() == 2
+    and not M.has_guests(view)
+  if tab_line_goes then
+    return option.during("showtabline", 0, fn)
+  end
+  fn()
+end
+
+---The buffer that the user was in before the diff.
+---@param view claude-ide.diffview.View
+---@return integer
+local function buffer_before(view)
+  local saved = view.screen.views[view.screen.win]
+  return saved and vim.api.nvim_buf_is_valid(saved.buf) and saved.buf or vim.api.nvim_create_buf(true, false)
+end
+
+---Shows another buffer in a window that cannot be closed because it is the last one.
+---@param view claude-ide.diffview.View
+---@param win integer
+local function vacate(view, win)
+  vim.wo[win][0].winfixbuf = false
+  vim.api.nvim_win_set_buf(win, buffer_before(view))
+end
+
+---Whether Neovim would end with this window: floats, previews and help do not keep it.
+---@param win integer
+---@return boolean
+local function is_last_that_counts(win)
+  return #vim.api.nvim_list_tabpages() == 1
+    and not vim.iter(vim.api.nvim_tabpage_list_wins(0)):any(function(other)
+      local is_help = vim.bo[vim.api.nvim_win_get_buf(other)].buftype == "help"
+      local floats = vim.api.nvim_win_get_config(other).relative ~= ""
+      return other ~= win and not floats and not is_help and not vim.wo[other].previewwindow
+    end)
+end
+
+---Call when a window of a diff is about to be quit: what the user was in stays, so that Neovim does not end with the diff.
+---@param view claude-ide.diffview.View
+---@param win integer
+---@return integer? win opened for it
+function M.keep_neovim(view, win)
+  if is_last_that_counts(win) then
+    return vim.api.nvim_open_win(buffer_before(view), false, { split = "below", win = win })
+  end
+end
+
+---Opens the current text's window beside the proposal's.
+---@param view claude-ide.diffview.View
+---@param direction claude-ide.diffview.Direction
+---@return integer win
+local function split(view, direction)
+  return vim.api.nvim_open_win(view.bufs.now, false, { split = direction, win = view.wins.proposal })
+end
+
+---Gives the windows of the two texts the same size.
+---@param view claude-ide.diffview.View
+local function even(view)
+  local first, second = view.wins.now, view.wins.proposal
+  local direction = layout.get(view.layout).now
+  if not (first and direction and vim.api.nvim_win_is_valid(first) and vim.api.nvim_win_is_valid(second)) then
+    return
+  end
+  local get, set = vim.api.nvim_win_get_height, vim.api.nvim_win_set_height
+  if layout.is_beside(direction) then
+    get, set = vim.api.nvim_win_get_width, vim.api.nvim_win_set_width
+  end
+  local here, there = get(first), get(second)
+  if math.abs(here - there) > 1 then
+    set(first, math.floor((here + there) / 2))
+  end
+end
+
+---A tab page for a diff. It is closed with the diff, unless it has other windows.
+---@type claude-ide.diffview.Place
+---@diagnostic disable-next-line: missing-fields -- the functions follow
+local tab = { shared = false, open_now = split }
+
+function tab.open(view)
+  vim.cmd(("noautocmd keepalt tab sbuffer %d"):format(view.list or view.bufs.proposal))
+  local win = vim.api.nvim_get_current_win()
+  view.tab = vim.api.nvim_get_current_tabpage()
+  if view.list then
+    view.wins.list = win
+    win = vim.api.nvim_open_win(view.bufs.proposal, true, { split = "right", win = win })
+  end
+  view.wins.proposal = win
+end
+
+function tab.fit(view)
+  if not M.has_guests(view) then
+    even(view)
+  end
+end
+
+function tab.close(view)
+  local open = windows(view)
+  if #open == 0 then
+    return
+  end
+  -- A valid window implies a valid tab page.
+  local alone = #vim.api.nvim_list_tabpages() == 1 and not M.has_guests(view)
+  if alone then
+    vacate(view, table.remove(open, 1))
+  elseif not M.has_guests(view) then
+    pcall(vim.api.nvim_command, vim.api.nvim_tabpage_get_number(view.tab) .. "tabclose!")
+  end
+  window.close_all(open)
+end
+
+---A diff among the user's windows: it takes space from one that shows a file, which keeps a line or two.
+---Invariant: the user's windows keep their buffers and places; when the diff is closed, `ui.restore` restores their sizes and views.
+---@type claude-ide.diffview.Place
+---@diagnostic disable-next-line: missing-fields -- the functions follow
+local current = { shared = true, open_now = split }
+
+---Minimum height of a window to take lines from.
+local MIN_HEIGHT = 8
+
+---The window to take space from, preferably the file's own, and the side.
+---@param view claude-ide.diffview.View
+---@return integer win
+---@return "above"|"left"|"right" side
+local function neighbour(view)
+  local buf = buffer.find(view.old_path)
+  local win = file_window.choose(buf or -1, vim.api.nvim_get_current_tabpage())
+  if win and vim.api.nvim_win_get_height(win) >= MIN_HEIGHT then
+    return win, "above"
+  end
+  return file_window.beside()
+end
+
+function current.open(view)
+  local buf = view.bufs.proposal
+  view.tab = vim.api.nvim_get_current_tabpage()
+  local win, side = neighbour(view)
+  view.wins.proposal = vim.api.nvim_open_win(buf, true, { split = side, win = win })
+  if view.list then
+    view.wins.list = vim.api.nvim_open_win(view.list, false, { split = "left", win = view.wins.proposal })
+    vim.api.nvim_win_set_width(view.wins.list, view.list_width())
+  end
+  view.gives_way = side == "above" and win or nil
+end
+
+function current.fit(view)
+  if view.gives_way and vim.api.nvim_win_is_valid(view.gives_way) then
+    vim.api.nvim_win_set_height(view.gives_way, 1)
+  end
+  even(view)
+end
+
+function current.close(view)
+  local open = windows(view)
+  if #open == 0 then
+    return
+  elseif not M.has_guests(view) then
+    vacate(view, table.remove(open, 1))
+  end
+  window.close_all(open)
+end
+
+---@param name claude-ide.diffview.PlaceName
+---@return claude-ide.diffview.Place
+function M.get(name)
+  return name == "tab" and tab or name == "current" and current or require("claude-ide.ui.diffview.float")
+end
+
+return M
