@@ -9,7 +9,7 @@
 local POLL_MS = 100
 local SHOW_EVERY_NS = 500 * 1000 * 1000
 
-local root = vim.fn.fnamemodify(debug.getinfo(1, "S").source:sub(2), ":p:h")
+local root = vim.fn.fnamemodify(assert(debug.getinfo(1, "S")).source:sub(2), ":p:h")
 
 ---The coroutine's handle in lazy.nvim, if lazy.nvim runs this: it can sleep. Other callers have to resume the coroutine.
 ---@return { sleep: fun(self: table, ms: integer) }?

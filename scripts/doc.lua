@@ -315,7 +315,7 @@ local function check_syntax(text, lines)
       walk(child)
     end
   end
-  walk(vim.treesitter.get_string_parser(text, "vimdoc"):parse()[1]:root())
+  walk(assert(vim.treesitter.get_string_parser(text, "vimdoc"):parse())[1]:root())
 end
 
 ---@return string

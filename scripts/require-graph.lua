@@ -78,7 +78,7 @@ local function name_of(value)
   end
   for i = 0, values:named_child_count() - 1 do
     if values:named_child(i) == value then
-      return assignment:named_child(0):named_child(i)
+      return assert(assignment:named_child(0)):named_child(i)
     end
   end
 end
@@ -119,7 +119,7 @@ local function check_places(path)
     end
   end
 
-  visit(vim.treesitter.get_string_parser(text, "lua"):parse()[1]:root())
+  visit(assert(vim.treesitter.get_string_parser(text, "lua"):parse())[1]:root())
   for _, node in ipairs(identifiers) do
     local name = text_of(node)
     if inside[name] and is_accessed(node) then

@@ -4,7 +4,7 @@ local M = {}
 
 ---@return integer
 function M.now()
-  local seconds, microseconds = vim.uv.gettimeofday()
+  local seconds, microseconds = assert(vim.uv.gettimeofday())
   return math.floor(seconds * 1000 + microseconds / 1000)
 end
 

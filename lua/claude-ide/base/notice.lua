@@ -19,7 +19,7 @@ local is_mode_coming = false
 
 ---Whether `vim.notify` is Neovim's own.
 local function is_stock()
-  local source = debug.getinfo(vim.notify, "S").source
+  local source = assert(debug.getinfo(vim.notify, "S")).source
   return source:find("^@vim/") ~= nil or source:find("^=?%?$") ~= nil -- Neovim 0.12 omits the source
 end
 

@@ -3,7 +3,7 @@ local M = {}
 
 ---@return string
 function M.dir()
-  local source = debug.getinfo(1, "S").source:gsub("^@", "")
+  local source = assert(debug.getinfo(1, "S")).source:gsub("^@", "")
   return vim.fn.fnamemodify(source, ":p:h:h:h:h")
 end
 

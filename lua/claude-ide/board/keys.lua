@@ -88,7 +88,7 @@ end
 
 ---@class claude-ide.board.Queued
 ---@field text string
----@field take_back? fun()
+---@field take_back fun()
 ---@field is_back? boolean
 
 ---Prompts of the board that wait, by session, oldest first.

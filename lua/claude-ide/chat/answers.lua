@@ -118,7 +118,8 @@ local function accepted_edit(request, answer)
       changes = edit.arguments_for(request, accepted or proposed --[[@as string]]),
     })
   end
-  local path = request.ask.edit.path
+  local asked = request.ask.edit --[[@as claude-ide.chat.AskedEdit]]
+  local path = asked.path
   local bytes = accepted and files.in_its_encoding(path, accepted, request.on_disk)
   if not bytes or accepted == proposed then
     if bytes then

@@ -215,9 +215,9 @@ end
 ---@param results { [1]: string, [2]: claude-ide.sessions.ToolResult }[]
 function M.results(chat, results)
   local proposal = proposals()
-  for _, pair in ipairs(proposal and results or {}) do
+  for _, pair in ipairs(results) do
     -- Edits written by the editor were denied to the agent.
-    if not chat.refused[pair[1]] then
+    if proposal and not chat.refused[pair[1]] then
       proposal.call_ended(chat.requester, pair[1], pair[2])
     end
   end

@@ -51,7 +51,7 @@ function M.replaced(text, old, new, all)
   local pieces, from = {}, 1
   while true do
     local first, last = text:find(old, from, true)
-    if not first then
+    if not first or not last then
       break
     elseif #pieces > 0 and not all then
       return nil
@@ -239,9 +239,10 @@ local function propose_files(request, files, err)
     return ask_otherwise(request)
   end
   typing.listen()
+  local edit = request.ask.edit --[[@as claude-ide.chat.AskedEdit]]
   local count = ("%s changes %s"):format(request.chat.name, counted(#files, "file"))
   proposal.propose(request.chat.requester, request, {
-    tab_name = request.ask.edit.title or count,
+    tab_name = edit.title or count,
     files = files,
     plan = { notes = {} },
   })
@@ -275,7 +276,8 @@ end
 ---@return table
 function M.arguments_for(request, accepted)
   local on_disk = request.on_disk and bytes_of_text.text(request.on_disk)
-  local before, change = on_disk and with_lf(on_disk) or "", request.ask.edit.change
+  local before, edit = on_disk and with_lf(on_disk) or "", request.ask.edit --[[@as claude-ide.chat.AskedEdit]]
+  local change = edit.change
   local after = changed(change, on_disk and before) or ""
   -- The CLI keeps a byte order mark that is missing in the arguments.
   local keeps_bom = vim.startswith(before, BOM) and not vim.startswith(after, BOM)

@@ -192,7 +192,7 @@ local function count_down(self)
 end
 
 function ON.retry(self, event)
-  self.retry = { words = event.words, at = vim.uv.now() + event.delay } --[[@as claude-ide.chat.Retry]]
+  self.retry = { words = event.words, at = vim.uv.now() + (event.delay or 0) } --[[@as claude-ide.chat.Retry]]
   count_down(self)
 end
 

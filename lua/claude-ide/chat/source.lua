@@ -72,8 +72,8 @@ function Source:tell_own()
     end
     listener.changed({
       reset = false,
-      from = shift + change.from,
-      len = shift + change.len,
+      from = shift + (change.from or 0),
+      len = shift + (change.len or 0),
       changed = vim.tbl_map(function(row)
         return row + shift
       end, change.changed or {}),

@@ -320,8 +320,9 @@ return {
     choices = { "on", "off", "toggle" },
     run = function(words)
       local actions = { on = selection.enable, off = selection.disable, toggle = selection.toggle }
-      if words[1] then
-        actions[words[1]]()
+      local act = actions[words[1]]
+      if act then
+        act()
         statusline.refresh()
       end
       local state = selection.is_enabled() and "Selection on: Claude sees your file and selection."

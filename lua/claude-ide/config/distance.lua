@@ -12,9 +12,11 @@ local function between(a, b)
     local diagonal = i - 1
     row[0] = i
     for j = 1, #b do
-      local above = row[j] --[[@as integer]]
+      local above, left = row[j], row[j - 1]
+      ---@cast above integer
+      ---@cast left integer
       local replaced = diagonal + (a:byte(i) == b:byte(j) and 0 or 1)
-      row[j] = math.min(replaced, above + 1, row[j - 1] + 1)
+      row[j] = math.min(replaced, above + 1, left + 1)
       diagonal = above
     end
   end

@@ -37,18 +37,18 @@ end
 local function merge(entries, path, opts, config, report)
   local known = {}
   for _, entry in ipairs(entries) do
-    local name, value = entry[1], opts[entry[1]]
+    local name, value, kind = entry[1], opts[entry[1]], entry.kind --[[@as claude-ide.config.Kind]]
     known[name] = true
     if value ~= nil and value ~= vim.NIL then
       if entry.fields and type(value) == "table" then
         merge(entry.fields, path .. name .. ".", value, config[name], report)
       elseif entry.fields then
         report(path .. name, "expected a table of options, got " .. describe(value))
-      elseif entry.kind.accepts(value) then
+      elseif kind.accepts(value) then
         config[name] = vim.deepcopy(value)
       else
         local used = entry.default == nil and "ignored" or "using " .. describe(entry.default)
-        report(path .. name, ("expected %s, got %s"):format(entry.kind.expects, describe(value)), used)
+        report(path .. name, ("expected %s, got %s"):format(kind.expects, describe(value)), used)
       end
     end
   end

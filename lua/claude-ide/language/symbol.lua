@@ -99,6 +99,7 @@ function M.symbol(task, buf, symbol, lnum)
     task:fail(("`%s` is not in %s"):format(position.truncate(symbol, 80), shown))
   end
   ---@cast row integer
+  ---@cast col integer
   local note ---@type string?
   if not is_code then
     note = ("(`%s` is only in comments and strings of the file; taken from line %d.)"):format(name, row + 1)

@@ -192,7 +192,9 @@ local function hand_over(ours, done)
         terminal:close()
         go_on()
       else
-        ours.other.release(go_on)
+        local other = ours.other
+        ---@cast other -nil
+        other.release(go_on)
       end
     end,
   }
@@ -222,7 +224,7 @@ end
 ---@return integer?
 local function unsaved()
   return vim.iter(vim.api.nvim_list_bufs()):find(function(buf)
-    local bo = vim.bo[buf]
+    local bo = vim.bo[buf] --[[@as vim.bo]]
     local is_kept = bo.modified and (bo.buftype == "" or bo.buftype == "acwrite" or bo.buftype == "help")
     return is_kept and not buffer_marks.kind(buf)
   end)

@@ -15,9 +15,10 @@ local M = {}
 ---@param method string of the module
 local function let(name, method)
   return function()
-    local module = package.loaded[name]
-    if type(module) == "table" then
-      module[method]()
+    local module = package.loaded[name] --[[@as table<string, function>?]]
+    local fn = type(module) == "table" and module[method]
+    if fn then
+      fn()
     end
   end
 end

@@ -145,8 +145,9 @@ local function call(run, command, opts)
   local function taker(chunks)
     return function(_, chunk)
       chunks[#chunks + 1] = chunk
-      for text in (opts.line and chunk or ""):gmatch("[^\r\n]+") do
-        opts.line(text)
+      local line = opts.line or function() end
+      for text in (chunk or ""):gmatch("[^\r\n]+") do
+        line(text)
       end
     end
   end
@@ -175,6 +176,7 @@ local function call(run, command, opts)
       error(reason, 0)
     end
   end
+  ---@cast done -nil
   return {
     ok = done.code == 0,
     code = done.code,

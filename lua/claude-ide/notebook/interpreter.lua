@@ -140,10 +140,11 @@ function M.find(folder, done)
   local function try(index)
     local candidate = candidates[index]
     if not candidate then
-      local what = #candidates == 0 and "There is no Python on the PATH or in the project."
-        or ("%s (%s) has no %s."):format(candidates[1].path, candidates[1].from, needs)
+      local first = candidates[1]
+      local what = first and ("%s (%s) has no %s."):format(first.path, first.from, needs)
+        or "There is no Python on the PATH or in the project."
       return vim.schedule(function()
-        done(nil, { what = what, remedy = remedy(folder, candidates[1]) })
+        done(nil, { what = what, remedy = remedy(folder, first) })
       end)
     end
     ask(candidate.path, function(version, has)

@@ -286,7 +286,8 @@ function Kernel:send_run()
   end
   run.news[#run.news + 1] = self.unlike
   self.lost, self.unlike = nil, nil
-  self.bridge:send({
+  local bridge = self.bridge --[[@as claude-ide.notebook.Bridge]]
+  bridge:send({
     ["do"] = "run",
     id = run.id,
     code = run.code,

@@ -60,6 +60,7 @@ function M.session_of(waiting)
   if waiting.kind then
     return own.of_request(waiting --[[@as claude-ide.Request]])
   end
+  ---@cast waiting claude-ide.sessions.Ours
   return waiting.session.id
 end
 

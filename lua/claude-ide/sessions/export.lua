@@ -115,7 +115,7 @@ local function tell_progress(export)
   if now - export.reported_at > PATIENCE_MS then
     export.reported_at = now
     local total = math.max(export.transcript:info().len, 1)
-    local share = math.floor(100 * export.cursor.next / total)
+    local share = math.floor(100 * (export.cursor and export.cursor.next or 0) / total)
     notice.info(("Exporting: %d %%"):format(share))
   end
 end

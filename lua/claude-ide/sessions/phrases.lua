@@ -56,7 +56,7 @@ local REASONS = {
 ---@param state claude-ide.sessions.State
 ---@return string
 function M.activity(state)
-  local reason = state.activity == "waiting" and REASONS[state.waiting_for]
+  local reason = state.activity == "waiting" and REASONS[state.waiting_for] or nil
   return reason and ("waiting: %s"):format(reason.short) or state.activity
 end
 

@@ -166,7 +166,7 @@ local function diagnostics(task, paths, left)
     for _, found in ipairs(ide_diagnostics.of_buffer(buf)) do
       local severity = SEVERITIES[found.severity]
       if severity then
-        counts[severity.at] = counts[severity.at] + 1
+        counts[severity.at] = (counts[severity.at] or 0) + 1
         local message = found.message:gsub("%s+", " ")
         lines[#lines + 1] = ("  %s:%d: %s: %s"):format(
           shown,

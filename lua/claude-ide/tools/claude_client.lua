@@ -233,7 +233,7 @@ end
 ---@param requester claude-ide.requests.Requester
 ---@param done fun(is_attended: boolean) possibly before this returns
 local function when_known_if_attended(requester, done)
-  if requester.asks_here() then
+  if requester.asks_here and requester.asks_here() then
     done(false)
   elseif native.web_info() then
     done(true)
@@ -261,6 +261,7 @@ local attach = require("claude-ide.base.once")(function()
       requests.close_those(function(request)
         return request.requester.client ~= nil
           and request.handle.holds_dialog
+          and request.requester.asks_here ~= nil
           and request.requester.asks_here()
       end)
     end),

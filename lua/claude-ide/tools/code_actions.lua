@@ -124,7 +124,7 @@ local function edits_of(task, one)
   elseif type(action.disabled) == "table" then
     task:fail(("it cannot be done here: %s"):format(tostring(action.disabled.reason)))
   end
-  local provider = client.server_capabilities.codeActionProvider
+  local provider = (client.server_capabilities or {}).codeActionProvider
   local can_resolve = type(provider) == "table" and provider.resolveProvider == true
   if can_resolve and not is_command(action) and type(action.edit) ~= "table" then
     local asked = changes.asked(client)

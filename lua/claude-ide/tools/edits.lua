@@ -31,7 +31,7 @@ M.rename = tool(function(task, args)
   local problem ---@type string?
   for _, client in ipairs(clients) do
     local params = vim.tbl_extend("error", symbol.params(task, place, client), { newName = args.new_name })
-    local asked
+    local asked ---@type fun(edit: table): table
     local edit, err = ready.steady(task, client, place.buf, function()
       asked = tools_changes.asked(client, place.name)
       return request.send(task, client, method, params, place.buf)

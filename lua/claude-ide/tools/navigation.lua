@@ -112,7 +112,8 @@ local function hierarchy(task, args, what)
     for _, item in ipairs(type(items) == "table" and items or {}) do
       local found, failed = send(task, client, what.follow, { item = item }, place.buf)
       for _, one in ipairs(type(found) == "table" and found or {}) do
-        what.add(hits, one, client)
+        local add = what.add --[[@as function]]
+        add(hits, one, client)
       end
       err, has_items = err or failed, true
     end

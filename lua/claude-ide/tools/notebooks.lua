@@ -74,6 +74,7 @@ local function cells_of(task, path)
   if not notebook then
     task:fail(("%s: %s"):format(locate.shown(path), err))
   end
+  ---@cast notebook -nil
   return notebook.cells, unsaved == true
 end
 

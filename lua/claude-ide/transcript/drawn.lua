@@ -146,7 +146,7 @@ local function add_row_marks(marks, row, line, of)
   for number, cell in ipairs(cells_of(line)) do
     pipe(cell.from - 1)
     local left = (of.widths[number] or cell.width) - cell.width
-    local side = of.sides[number] or "left"
+    local side = of.sides and of.sides[number] or "left"
     local before = side == "right" and left or side == "center" and math.floor(left / 2) or 0
     if cell.width == 0 then
       space(marks, row, cell.from, cell.to, left + 2)
@@ -172,7 +172,7 @@ local function add_table(marks, piece, columns)
     return -- wrapped lines would be harder to read than the plain text
   end
   for at, line in ipairs(piece.lines) do
-    if piece.table_row + at - 1 == 2 then
+    if (piece.table_row or 1) + at - 1 == 2 then
       local over = rule(of, "├", "┼", "┤")
       local longer = vim.api.nvim_strwidth(line) - indent - vim.api.nvim_strwidth(over)
       over = over .. (" "):rep(longer)

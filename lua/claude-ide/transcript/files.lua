@@ -39,7 +39,7 @@ function M.under(text, col)
   local from = 1
   while true do
     local first, last = text:find("[^%s\"'`<>|,;%[%]{}]+", from)
-    if not first then
+    if not first or not last then
       return nil
     elseif col + 1 <= last then
       local word = text:sub(first, last)
@@ -66,9 +66,9 @@ function M.diff_line(item, offset)
   local after = 0
   for at = offset, 0, -1 do
     local text = item.lines[at + 1]
-    local start = text:match("^%s*@@ %-%d+,%d+ %+(%d+),%d+ @@$")
+    local start = tonumber(text:match("^%s*@@ %-%d+,%d+ %+(%d+),%d+ @@$"))
     if start then
-      return tonumber(start) + math.max(after - 1, 0)
+      return math.floor(start) + math.max(after - 1, 0)
     end
     local sign = text:match("^%s%s%s%s(.)")
     after = after + ((sign == "-" and at ~= offset) and 0 or 1)

@@ -91,7 +91,9 @@ function M.went_on(view, row, item, prose)
     return
   else
     prose.painted = math.min(prose.painted or 0, pieces:rewind(mark))
-    add_lines(item, prose, pieces.rows, pieces, item.open_end.first)
+    local open_end = item.open_end
+    ---@cast open_end -nil
+    add_lines(item, prose, pieces.rows, pieces, open_end.first)
     prose.mark = pieces:mark()
     add_lines(item, prose, pieces.rows, pieces, prose.count)
     prose.painted = math.min(prose.painted, (pieces:outdated() or #pieces.list + 1) - 1)

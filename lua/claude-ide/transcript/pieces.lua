@@ -144,8 +144,10 @@ function Pieces:rewind(mark)
   for at = #self.list, mark.count + 1, -1 do
     self.list[at] = nil
   end
-  for at = mark.open and #mark.open.lines or 0, mark.open_lines + 1, -1 do
-    mark.open.lines[at] = nil
+  local open = mark.open
+  for at = open and #open.lines or 0, mark.open_lines + 1, -1 do
+    ---@cast open -nil
+    open.lines[at] = nil
   end
   self.rows, self.bytes = mark.rows, mark.bytes
   self.open, self.open_bytes = mark.open, mark.open_bytes

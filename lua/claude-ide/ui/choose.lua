@@ -28,7 +28,7 @@ local shown ---@type claude-ide.ui.choose.List?
 ---Whether `select` shows a list of its own: the user has no other `vim.ui.select`.
 ---@return boolean
 function M.is_plain()
-  return debug.getinfo(vim.ui.select, "S").source:find("vim/ui.lua", 1, true) ~= nil
+  return assert(debug.getinfo(vim.ui.select, "S")).source:find("vim/ui.lua", 1, true) ~= nil
 end
 
 ---@return boolean

@@ -37,7 +37,7 @@ end
 
 ---Whether files may be shown in a window.
 local function is_for_files(win)
-  local wo = vim.wo[win]
+  local wo = vim.wo[win] --[[@as vim.wo]]
   if vim.api.nvim_win_get_config(win).relative ~= "" or wo.diff or wo.previewwindow or wo.winfixbuf then
     return false
   end

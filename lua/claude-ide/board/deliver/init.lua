@@ -128,7 +128,8 @@ end
 ---@param message claude-ide.deliver.Message
 ---@param route claude-ide.deliver.Route
 local function type_it(message, route)
-  local state = route.live.state
+  local live = route.live --[[@as claude-ide.sessions.Live]]
+  local state = live.state
   local is_idle = state.activity == "idle" and state.source == "record"
   local buf = route.buf --[[@as integer]]
   -- Feedback on a rejection comes first: it waits for the same moment.
@@ -270,7 +271,8 @@ function M.interrupt(session)
     end
     return chat:interrupt()
   end
-  local activity = route.live.state.activity
+  local live = route.live --[[@as claude-ide.sessions.Live]]
+  local activity = live.state.activity
   if activity ~= "working" then
     return activity == "waiting" and "Claude waits for an answer: give one" or "Claude does not work"
   elseif

@@ -57,7 +57,8 @@ end
 ---@param text? string if the bytes have another encoding
 function M.accept(chat, path, bytes, text)
   local stamp = file.key_now(path)
-  chat.acp.accepted[paths.normalize(path)] = { bytes = bytes, text = text or bytes, stamp = stamp }
+  local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
+  acp.accepted[paths.normalize(path)] = { bytes = bytes, text = text or bytes, stamp = stamp }
 end
 
 ---The bytes of accepted contents: with the file's line endings and byte order mark.
@@ -66,13 +67,13 @@ end
 ---@param contents string
 ---@return string? bytes
 local function take_accepted(chat, path, contents)
-  local key = paths.normalize(path)
-  local accepted = chat.acp.accepted[key]
+  local key, acp = paths.normalize(path), chat.acp --[[@as claude-ide.chat.acp.State]]
+  local accepted = acp.accepted[key]
   local is_it = accepted
     and buffer_bytes.same_text(accepted.text, contents)
     and accepted.stamp == file.key_now(path)
   if is_it then
-    chat.acp.accepted[key] = nil
+    acp.accepted[key] = nil
     return accepted.bytes
   end
 end

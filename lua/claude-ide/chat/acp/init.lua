@@ -104,7 +104,8 @@ end
 
 ---What was accepted in a turn is not for the next one.
 function M.turn_over(chat)
-  chat.acp.accepted = {}
+  local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
+  acp.accepted = {}
 end
 
 function M.ended(chat)

@@ -19,7 +19,8 @@ local M = {}
 ---@param method claude-ide.chat.SignInMethod
 ---@return string[]? argv of a program that signs in, in a terminal
 local function program_of(chat, method)
-  return method.args and vim.list_extend(vim.deepcopy(chat.acp.agent.cmd), method.args) or nil
+  local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
+  return method.args and vim.list_extend(vim.deepcopy(acp.agent.cmd), method.args) or nil
 end
 
 ---@param chat claude-ide.chat.Chat
@@ -35,12 +36,13 @@ end
 ---@param chat claude-ide.chat.Chat
 ---@param fields { method: string, key?: string }
 local function authenticate(chat, fields)
-  chat.acp.signing_in = fields
+  local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
+  acp.signing_in = fields
   chat:ask("sign_in", fields, function(_, err)
     if err then
       chat.store:put("notice", ("%s could not sign in: %s."):format(chat.name, err))
     elseif chat.state ~= "starting" then
-      chat.acp.signed_in = fields
+      acp.signed_in = fields
       chat.store:put("notice", ("%s is signed in."):format(chat.name))
       chat.on_change()
     end
@@ -50,11 +52,11 @@ end
 ---@param chat claude-ide.chat.Chat
 ---@param method claude-ide.chat.SignInMethod
 local function sign_in(chat, method)
-  local argv = program_of(chat, method)
+  local argv, acp = program_of(chat, method), chat.acp --[[@as claude-ide.chat.acp.State]]
   if argv then
     return terminals.show_program(argv, {
       cwd = chat.cwd,
-      env = vim.tbl_extend("force", chat.acp.agent.env or {}, method.env or {}),
+      env = vim.tbl_extend("force", acp.agent.env or {}, method.env or {}),
       title = "sign in",
       on_exit = function(code)
         if code == 0 then
@@ -79,8 +81,11 @@ end
 ---@param methods claude-ide.chat.SignInMethod[]
 function M.ask(chat, reason, methods)
   local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
-  for _, prompt in ipairs(chat.give_back and chat.unanswered or {}) do
-    chat.give_back(prompt.text) -- to be sent again
+  local give_back = chat.give_back -- to be sent again
+  for _, prompt in ipairs(chat.unanswered) do
+    if give_back then
+      give_back(prompt.text)
+    end
   end
   chat.unanswered = {}
   local before = acp.signed_in

@@ -195,7 +195,8 @@ end
 ---@param answer claude-ide.chat.Reply
 ---@return claude-ide.chat.acp.Terminal?
 local function find(chat, ask, answer)
-  local terminal = chat.acp.terminals[ask.terminal]
+  local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
+  local terminal = acp.terminals[ask.terminal]
   if not terminal then
     answer(nil, "not_found", ("there is no terminal %s"):format(ask.terminal))
   end
@@ -266,9 +267,9 @@ function M.release(chat, ask, answer)
   local terminal = find(chat, ask, answer)
   if terminal then
     stop(terminal)
-    local text = terminal.output:text()
-    chat.acp.outputs[terminal.id] = text:sub(-16 * 1024)
-    chat.acp.terminals[terminal.id] = nil
+    local text, acp = terminal.output:text(), chat.acp --[[@as claude-ide.chat.acp.State]]
+    acp.outputs[terminal.id] = text:sub(-16 * 1024)
+    acp.terminals[terminal.id] = nil
     put_away(terminal)
     answer({})
   end
@@ -279,16 +280,18 @@ end
 ---@param id string
 ---@return string?
 function M.text(chat, id)
-  local terminal = chat.acp.terminals[id]
-  return terminal and (terminal.output:text()) or chat.acp.outputs[id]
+  local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
+  local terminal = acp.terminals[id]
+  return terminal and (terminal.output:text()) or acp.outputs[id]
 end
 
 ---@param chat claude-ide.chat.Chat
 function M.end_all(chat)
-  for id, terminal in pairs(chat.acp.terminals) do
+  local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
+  for id, terminal in pairs(acp.terminals) do
     stop(terminal)
     put_away(terminal)
-    chat.acp.terminals[id] = nil
+    acp.terminals[id] = nil
   end
 end
 

@@ -317,7 +317,8 @@ function M.read(buf, region, max_bytes)
     local here = at(row, position.utf16(beginning(buf, row, col), col))
     return "", { start = here, ["end"] = here, isEmpty = true }
   end
-  local text, start, stop = READERS[region.kind](buf, region, max_bytes)
+  local read = READERS[region.kind] --[[@as function]]
+  local text, start, stop = read(buf, region, max_bytes)
   text = position.truncate(position.valid(text), max_bytes)
   local empty = start.line == stop.line and start.character == stop.character
   return text, { start = start, ["end"] = stop, isEmpty = empty }

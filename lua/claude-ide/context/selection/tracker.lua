@@ -62,11 +62,11 @@ end
 local subject = no_subject()
 local reported = no_subject() -- last report
 
-local options ---@type claude-ide.selection.TrackerOpts?
+local options ---@type claude-ide.selection.TrackerOpts
 local group ---@type integer? while the tracker runs
 local live_group ---@type integer? while clients are connected
 
-local timer ---@type uv.uv_timer_t?
+local timer ---@type uv.uv_timer_t
 local pausing = false
 local changed = false -- an event during the pause
 local expected = false -- a read is scheduled
@@ -453,7 +453,7 @@ function M.stop()
     M.listen(false)
     api.nvim_del_augroup_by_id(group)
   end
-  group, options, last_file, visual_buf, block = nil, nil, nil, nil, false
+  group, last_file, visual_buf, block = nil, nil, nil, false
   subject.buf, reported.buf = nil, nil
 end
 

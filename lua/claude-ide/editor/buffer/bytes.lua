@@ -27,7 +27,7 @@ function M.split(text, separator)
   while true do
     local first, last = find(text, separator, from, true)
     count = count + 1
-    if not first then
+    if not first or not last then
       lines[count] = sub(text, from)
       return lines
     end
@@ -167,7 +167,7 @@ end
 ---@param text? { lines: string[], format: { empty: boolean } }
 ---@return string[]
 function M.lines_of(text)
-  return (not text or text.format.empty) and {} or text.lines
+  return text and not text.format.empty and text.lines or {}
 end
 
 ---A text as agents read files: with LF line endings and without byte order mark.

@@ -112,7 +112,7 @@ local function absorb(buf, bytes, stat)
   if bytes then
     lines, format = buffer_format.decode(bytes, M.decoding(buf))
   end
-  if lines and stamp.is_chosen(buf, "fileformat") and format.eol ~= buffer_format.of(buf).eol then
+  if lines and format and stamp.is_chosen(buf, "fileformat") and format.eol ~= buffer_format.of(buf).eol then
     lines = nil -- Neovim keeps what the user chose
   end
   local patch = lines ~= nil and not stamp.others_listen("BufWriteCmd", buf)

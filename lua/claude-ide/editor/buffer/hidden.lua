@@ -149,7 +149,7 @@ function M.load(path)
     return nil, err
   end
   if not sweeper then
-    sweeper = vim.uv.new_timer()
+    sweeper = assert(vim.uv.new_timer())
     sweeper:start(
       SWEEP_MS,
       SWEEP_MS,

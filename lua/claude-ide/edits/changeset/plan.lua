@@ -79,8 +79,9 @@ local function edit(tree, step)
   local source, asked = node.origin, step.asked or { encoding = "utf-8" }
   local version = step.version or (asked.versions or {})[step.path]
   local is_other = version and source and source.version and source.version ~= version
-  local stamp = source and tree.world.stamp and (asked.stamps or {})[step.path]
-  if is_other or stamp and stamp ~= tree.world.stamp(step.path) then
+  local stamp_of = tree.world.stamp
+  local stamp = source and stamp_of and (asked.stamps or {})[step.path]
+  if is_other or stamp and stamp_of and stamp ~= stamp_of(step.path) then
     return ("%s has changed since the server looked at it: ask again"):format(short(step.path))
   end
   local text, why = text_edits.apply(node.text, step.edits or {}, asked, tree.world.pause)
@@ -257,7 +258,8 @@ local function make(tree, step)
   if err then
     return err
   end
-  local text, why = step.make(node and node.text)
+  local make_text = step.make --[[@as function]]
+  local text, why = make_text(node and node.text)
   if not text then
     return ("%s: %s"):format(short(step.path), why)
   end

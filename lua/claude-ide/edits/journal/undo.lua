@@ -225,9 +225,8 @@ end
 ---@return claude-ide.journal.Preview[]
 function M.preview(id)
   return vim.tbl_map(function(one)
-    local undo, buf =
-      one.undo, --[[@as claude-ide.journal.Undo]]
-      buffer.find(one.file.path)
+    local undo, buf = one.undo, buffer.find(one.file.path)
+    ---@cast undo -nil
     local action = undo.hunks == 0 and "leave"
       or not undo.bytes and "remove"
       or not one.text and "recreate"

@@ -45,7 +45,7 @@ end
 ---Whether nothing of the change is left: the text equals the base or the file, or nothing of a new file was kept. The CLI takes that
 ---for a rejection, so it must not be shown as accepted.
 ---@param diff claude-ide.Diff
----@param file claude-ide.proposal.File prepared
+---@param file claude-ide.proposal.PreparedFile
 ---@param bytes? string text as edited by the user
 ---@return boolean
 function M.is_nothing_left(diff, file, bytes)
@@ -293,7 +293,8 @@ function M.renew_plan(diff, done)
     end
     if dropped > 0 then
       local words = ("the user dropped %s before others changed the files"):format(counted(dropped, "change"))
-      table.insert(diff.plan.notes, words)
+      local plan = diff.plan --[[@as claude-ide.proposal.Plan]]
+      table.insert(plan.notes, words)
     end
     done(true)
   end)

@@ -56,7 +56,7 @@ local function losses(entry, restore)
 end
 
 ---@param entry claude-ide.proposal.Entry on the screen
----@param file claude-ide.proposal.File prepared
+---@param file claude-ide.proposal.PreparedFile
 ---@param restore fun(entry: claude-ide.proposal.Entry) rearranges the remaining windows
 function M.attach(entry, file, restore)
   local diff, bufs = entry.diff, file.text.bufs

@@ -14,11 +14,13 @@ local M = {}
 ---@param file claude-ide.proposal.File with its text, or planned
 ---@return claude-ide.diffview.Comparison
 function M.comparison(file)
-  return file.planned and file.planned.comparison or file.text.comparison
+  local has_it = file.planned or file.text
+  ---@cast has_it -nil
+  return has_it.comparison
 end
 
 ---Whether only one text of a file can be shown.
----@param file claude-ide.proposal.File prepared
+---@param file claude-ide.proposal.PreparedFile
 ---@return boolean
 function M.needs_one_window(file)
   local hunks, size = file.hunks, buffer_bytes.size
@@ -40,10 +42,12 @@ end
 ---@param file claude-ide.proposal.File planned
 ---@return claude-ide.changeset.Text? text nil: no file
 function M.wanted(file)
-  if not file.planned.after or not M.is_touched(file) then
-    return file.planned.after
+  local planned, text = file.planned, file.text
+  ---@cast planned -nil
+  if not text or not planned.after or not M.is_touched(file) then
+    return planned.after
   end
-  local buf = file.text.bufs.proposal
+  local buf = text.bufs.proposal
   local format = diffview_hunks.format(file.hunks --[[@as claude-ide.diffview.Hunks]])
   local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
   local empty = buffer_bytes.is_empty(buf, format)
@@ -133,9 +137,8 @@ end
 ---@param file claude-ide.proposal.File
 ---@return claude-ide.changeset.Outcome
 function M.outcome(file)
-  local planned, left =
-    file.planned, --[[@as claude-ide.changeset.File]]
-    M.remaining(file)
+  local planned, left = file.planned, M.remaining(file)
+  ---@cast planned -nil
   return {
     path = file.path,
     from = planned.from,
@@ -153,9 +156,8 @@ end
 ---@param file claude-ide.proposal.File
 ---@return claude-ide.diffview.Listed
 local function listed(file)
-  local planned, left =
-    file.planned, --[[@as claude-ide.changeset.File]]
-    M.remaining(file)
+  local planned, left = file.planned, M.remaining(file)
+  ---@cast planned -nil
   local is_moved, is_changed = planned.kind == "renamed", left.added + left.removed > 0
   local kind = planned.kind --[[@as "created"|"modified"|"deleted"]]
   if is_moved then

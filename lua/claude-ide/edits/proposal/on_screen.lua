@@ -135,8 +135,8 @@ local function stay(entry)
   closing.stay(entry, keys.is_deciding, function()
     clear(entry)
   end)
-  local winbar = proposal_winbar.of_accepted(entry.file.path)
-  ui_winbar.hold(entry.view.wins.proposal, winbar)
+  local winbar, shown = proposal_winbar.of_accepted(entry.file.path), entry.view --[[@as claude-ide.diffview.View]]
+  ui_winbar.hold(shown.wins.proposal, winbar)
   vim.bo[entry.file.text.bufs.proposal].modifiable = false
   -- Not during the write that has accepted it.
   vim.schedule(function()
@@ -247,10 +247,9 @@ function M.show(entry, how)
   local before = closing.staying() --[[@as claude-ide.proposal.Entry?]]
   local takes_over = before and before.view and windows.is_current(before.view)
   local here = current(before)
-  if here then
-    shown.screen = here.view.screen
-  elseif takes_over or how.instead_of then
-    shown.screen = (how.instead_of or before.view).screen
+  local replaced = here and here.view or how.instead_of or takes_over and before and before.view
+  if replaced then
+    shown.screen = replaced.screen
   end
   -- A user in another diff stays there.
   local follows = takes_over or how.instead_of ~= nil or config.get().diff.focus

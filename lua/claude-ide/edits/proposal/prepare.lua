@@ -170,7 +170,7 @@ function M.run(diff, file, changed, compared, done, failed)
               return
             end
             text.comparison = comparison
-            if is_shown then
+            if is_shown and file.hunks then
               file.hunks.original, file.hunks.list = comparison.hunks, comparison.hunks
               compared()
             end

@@ -85,10 +85,15 @@ end
 ---@field hunks? claude-ide.diffview.Hunks with the text
 ---@field typed? claude-ide.proposal.Text the user's version, if the buffer is gone
 
+---A file whose texts can be shown.
+---@class claude-ide.proposal.PreparedFile: claude-ide.proposal.File
+---@field text claude-ide.proposal.Prepared
+---@field hunks claude-ide.diffview.Hunks
+
 ---The data of a diff on the screen.
 ---@class claude-ide.proposal.Entry
 ---@field diff claude-ide.Diff
----@field file claude-ide.proposal.File the displayed one
+---@field file claude-ide.proposal.PreparedFile the displayed one
 ---@field shown integer index of the file in the list; it is displayed once it is prepared
 ---@field view? claude-ide.diffview.View
 ---@field list? integer buffer of the list, if there are several files

@@ -13,10 +13,10 @@ local M = {}
 ---@return integer? buf nil: unchanged, or never shown
 ---@return string? bytes
 function M.typed(file)
-  if not files.is_touched(file) then
+  local text = file.text
+  if not text or not files.is_touched(file) then
     return nil
   end
-  local text = file.text
   local bytes =
     buffer_bytes.read(text.bufs.proposal, hunks.format(file.hunks --[[@as claude-ide.diffview.Hunks]]))
   if bytes == (not text.unsaved and file.proposed or buffer_bytes.encode(text.lines, text.format)) then

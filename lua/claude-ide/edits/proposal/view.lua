@@ -99,7 +99,7 @@ local restore ---@type fun(entry: claude-ide.proposal.Entry)
 
 ---Handles events of a file's buffers.
 ---@param entry claude-ide.proposal.Entry on the screen
----@param file claude-ide.proposal.File prepared
+---@param file claude-ide.proposal.PreparedFile
 local function listen_to(entry, file)
   events.attach(entry, file, restore)
   for _, buf in pairs(file.text.bufs) do

@@ -222,7 +222,7 @@ local function on_write(entry, file, event)
 end
 
 ---@param entry claude-ide.proposal.Entry on the screen
----@param file claude-ide.proposal.File prepared
+---@param file claude-ide.proposal.PreparedFile
 function M.attach(entry, file)
   vim.api.nvim_create_autocmd({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, {
     group = entry.group,

@@ -54,8 +54,9 @@ local function look(buf, first, last, ours)
   local own, top = {}, {} ---@type table<integer, integer>, table<integer, integer> priorities by row
   local wanted, present = {}, {} ---@type table<integer, claude-ide.review.Covering>, table<integer, integer>
   for _, mark in ipairs(marks) do
-    if mark[4].ns_id == ours then
-      own[mark[2]] = mark[4].priority
+    local details = mark[4]
+    if details and details.ns_id == ours then
+      own[mark[2]] = details.priority
     end
   end
   for _, mark in ipairs(is_narrow(buf) and marks or {}) do
@@ -75,7 +76,7 @@ local function look(buf, first, last, ours)
   local fits, count = true, 0
   for _, mark in ipairs(marks) do
     local row, sign = mark[2], mark[4]
-    if sign.ns_id == namespace then
+    if sign and sign.ns_id == namespace then
       local one = wanted[row]
       present[mark[1]], count = row, count + 1
       fits = fits

@@ -130,8 +130,10 @@ local function show(preview, title, others, rest)
     local function colour(first, last, group)
       vim.api.nvim_buf_set_extmark(buf, namespace, i - 1, first, { end_col = last, hl_group = group })
     end
-    colour(1, at.icon, at.group)
-    colour(at.what, #line, "ClaudeDiffSide")
+    if at then
+      colour(1, at.icon, at.group)
+      colour(at.what, #line, "ClaudeDiffSide")
+    end
   end
   width = math.min(width, vim.o.columns - 4)
   local win = vim.api.nvim_open_win(buf, false, {

@@ -156,7 +156,9 @@ end
 function M.next_layout(view)
   if windows.all_windows_open(view) then
     windows.switch_to_next(view)
-    view.unmap()
+    if view.unmap then
+      view.unmap()
+    end
     view.unmap = keys.map_sides(view)
   end
 end

@@ -19,16 +19,18 @@ local STEADY_MS = 300
 ---Larger than any message.
 local MAX_BYTES = 256 * 1024 * 1024
 
----@class claude-ide.watch.Awaited
+---@class claude-ide.watch.Expected
 ---@field path string absolute
 ---@field contents string accepted
 ---@field before? uv.fs_stat.result of the file at that time
 ---@field written fun() called if the file has exactly these contents
 ---@field arrived fun(bytes: string) called when the file was written, with these contents or others
+
+---@class claude-ide.watch.Awaited: claude-ide.watch.Expected
 ---@field package seen? string the file's current state, if its contents are others
----@field package timer? uv.uv_timer_t
----@field package unfollow? fun()
----@field package deadline? integer
+---@field package timer uv.uv_timer_t
+---@field package unfollow fun()
+---@field package deadline integer
 
 ---@type table<string, claude-ide.watch.Awaited> by path
 local awaited = {}
@@ -117,9 +119,10 @@ local function hush(path)
   end
 end
 
----@param entry claude-ide.watch.Awaited
-function M.await(entry)
-  local path = entry.path
+---@param expected claude-ide.watch.Expected
+function M.await(expected)
+  local entry, path = expected, expected.path
+  ---@cast entry claude-ide.watch.Awaited
   if awaited[path] then
     stop(awaited[path])
   end

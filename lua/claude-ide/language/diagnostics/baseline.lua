@@ -247,14 +247,15 @@ end
 ---@return claude-ide.Diagnostic[]
 function M.before_edit(known, buf, late)
   local is_new = known.path and not known.key
-  known.complete = not is_new and {} or nil
+  local complete = {} ---@type table<integer, true>
+  known.complete = not is_new and complete or nil
   if not buf or is_new then
     return {}
   end
   for _, client in ipairs(lsp.clients(buf)) do
     servers.listen(client)
     if not late[client.id] and servers.is_settled(client.id, buf) then
-      known.complete[client.id] = true
+      complete[client.id] = true
     elseif not known.before and vim.api.nvim_buf_is_loaded(buf) then
       known.before = {
         buf = buf,
@@ -265,7 +266,7 @@ function M.before_edit(known, buf, late)
   end
   local late_now = vim.tbl_extend("force", {}, late)
   for _, client in ipairs(lsp.clients(buf)) do
-    late_now[client.id] = late_now[client.id] or not known.complete[client.id] or nil -- nothing is new yet
+    late_now[client.id] = late_now[client.id] or not complete[client.id] or nil -- nothing is new yet
   end
   return M.since(known, buf, late_now)
 end

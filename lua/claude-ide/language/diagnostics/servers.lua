@@ -312,8 +312,8 @@ function M.author(namespace, clients)
   for _, client in ipairs(clients) do
     -- "vim.lsp.NAME.ID", since 0.12 "nvim.lsp.NAME.ID"; with a suffix for pulled diagnostics.
     local stem = (".lsp.%s.%d"):format(client.name, client.id)
-    local first, last = name:find(stem, 1, true)
-    if first and (last == #name or name:sub(last + 1, last + 1) == ".") then
+    local _, last = name:find(stem, 1, true)
+    if last and (last == #name or name:sub(last + 1, last + 1) == ".") then
       return client.id
     end
   end

@@ -106,8 +106,7 @@ function M.read(field, text)
   local least, most = field.least, field.most
   if field.takes == "number" or field.takes == "integer" then
     local number = tonumber(text)
-    local is_finite = number and number - number == 0
-    if not is_finite or field.takes == "integer" and number % 1 ~= 0 then
+    if not number or number - number ~= 0 or field.takes == "integer" and number % 1 ~= 0 then
       return nil, field.takes == "integer" and "enter a whole number" or "enter a number"
     elseif least and number < least or most and number > most then
       return nil, "enter " .. M.limits(field)

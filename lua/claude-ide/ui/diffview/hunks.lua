@@ -251,7 +251,8 @@ function M.at(hunks, side, lnum)
   end
   local beside
   for _, hunk in ipairs(hunks.list) do
-    local first, last = hunk[start], hunk[start] + hunk[count] - 1
+    local first = hunk[start] --[[@as integer]]
+    local last = first + hunk[count] - 1
     if first <= lnum and lnum <= last then
       return hunk
     elseif hunk[count] == 0 and (lnum == first or lnum == first - 1) then

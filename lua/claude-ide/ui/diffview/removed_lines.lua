@@ -43,7 +43,7 @@ function M.syntax(buf)
   end
   local found, query = pcall(vim.treesitter.query.get, language, "highlights")
   local parsed, trees = pcall(parser.parse, parser)
-  if not found or not query or not parsed or not trees[1] then
+  if not found or not query or not parsed or not trees or not trees[1] then
     return nil
   end
   return { query = query, root = trees[1]:root(), language = language }
@@ -197,7 +197,7 @@ local function part_of(line, spans, colours, changed)
     end
   end
   for _, colour in ipairs(colours or {}) do
-    if colour.to > from then
+    if part_colours and colour.to > from then
       part_colours[#part_colours + 1] =
         { from = math.max(colour.from + shift, #lead), to = colour.to + shift, group = colour.group }
     end

@@ -25,7 +25,7 @@ local M = {}
 ---@field path string of the displayed file
 ---@field old_path string base of the proposal
 ---@field list? integer buffer
----@field list_width? fun(): integer columns
+---@field list_width fun(): integer columns, if there is a list
 ---@field winbar fun(side: "list"|claude-ide.diffview.Side, width: integer, alone: boolean): string alone: no window shows `now`
 ---@field compare? fun() default: of pair.lua
 ---@field end_comparing? fun()

@@ -152,7 +152,7 @@ local RUNS_LUA = { ["\128\253g"] = true, ["\128\253h"] = true, ["\r"] = true, ["
 local function is_within_other_lua(above)
   local outermost, level = "", 3 + above
   local info = debug.getinfo(level, "S")
-  local own = info.source
+  local own = info and info.source
   while info do
     if info.what ~= "C" then
       outermost = info.source
