@@ -14,7 +14,7 @@ def call(nvim):
 
     def call(module, function, *args):
         return nvim.lua(
-            "local module, name = ... return require('claude-ide.sessions.' .. module)[name](select(3, ...))",
+            "local module, name = ... return require('claude-ide.' .. module)[name](select(3, ...))",
             module,
             function,
             *args,
@@ -25,7 +25,7 @@ def call(nvim):
 
 def test_a_duration_is_as_short_as_it_can_be(call):
     said = {400: "0 s", 61_000: "1 min", 59.6 * MINUTE: "1 h 0 min", 150 * MINUTE: "2 h 30 min"}
-    assert {milliseconds: call("phrases", "duration", milliseconds) for milliseconds in said} == said
+    assert {milliseconds: call("sessions.phrases", "duration", milliseconds) for milliseconds in said} == said
 
 
 def test_a_state_says_what_is_waited_for(call):
@@ -34,12 +34,12 @@ def test_a_state_says_what_is_waited_for(call):
         ({"activity": "waiting", "waiting_for": "input"}, "waiting: answer"),
         ({"activity": "waiting", "waiting_for": "other"}, "waiting"),
     ]:
-        assert call("phrases", "activity", state) == said
+        assert call("sessions.phrases", "activity", state) == said
 
 
 def test_a_title_is_one_line_without_control_characters(call):
-    assert call("phrases", "title", {"id": "x", "title": "a\n\tb\x1b[31m \x9bc"}) == "a b [31m c"
-    assert call("phrases", "title", {"id": "12345678-9", "title": " \n"}) == "Session 12345678"
+    assert call("sessions.phrases", "title", {"id": "x", "title": "a\n\tb\x1b[31m \x9bc"}) == "a b [31m c"
+    assert call("sessions.phrases", "title", {"id": "12345678-9", "title": " \n"}) == "Session 12345678"
 
 
 def test_what_is_too_wide_is_cut_at_a_whole_character_and_of_a_path_the_end_stays(call):
@@ -50,7 +50,7 @@ def test_what_is_too_wide_is_cut_at_a_whole_character_and_of_a_path_the_end_stay
         ("fit_end", "/home/me/projekt", 8, "…projekt"),
         ("fit_end", "/home/日本語", 5, "…本語"),
     ]:
-        assert call("phrases", function, text, cells) == fitted
+        assert call("sessions.phrases", function, text, cells) == fitted
 
 
 # ── columns ──
@@ -76,7 +76,7 @@ def test_no_line_is_wider_than_the_screen(nvim, call):
         item("a title that goes on and on " * 4, cwd="/a/very/long/folder/name/to/show/in/a/list", branch="b" * 60),
     ]
     for width in (76, 50, 30, 12):
-        lines = call("picker", "lines", items, {"now": 0, "width": width, "folders": True})
+        lines = call("board.picker", "lines", items, {"now": 0, "width": width, "folders": True})
         assert max(nvim.lua("return vim.tbl_map(vim.fn.strdisplaywidth, ...)", lines)) <= width
 
 
