@@ -22,8 +22,9 @@ def ask(tool, input, id="ask", **more):
 def over():
     write(type="result", subtype="success", is_error=False, terminal_reason="completed")
 
-def prompts(mode=None):
-    # The prompts, each of which begins a turn, and the answers; where Neovim asks for something, that is answered here.
+def prompts(mode=None, unsaid=lambda: None):
+    # The prompts, each of which begins a turn, and the answers; where Neovim asks for something, that is answered here. `unsaid` is
+    # done before a turn is said to have begun.
     starts = dict(current_permission_mode=mode) if mode else {{}}
     for line in sys.stdin:
         prompt = json.loads(line)
@@ -34,6 +35,7 @@ def prompts(mode=None):
             write(type="control_response", response=response)
         else:
             if prompt["type"] == "user":
+                unsaid()
                 write(type="command_lifecycle", command_uuid=prompt["uuid"], state="started")
             yield prompt
         sys.stdout.flush()

@@ -6,6 +6,7 @@ local asks = lazy("claude-ide.chat.asks")
 local bus = lazy("claude-ide.base.bus")
 local chat_content = lazy("claude-ide.chat.content")
 local chat_program = lazy("claude-ide.chat.program")
+local clock = lazy("claude-ide.base.clock")
 local context = lazy("claude-ide.context")
 local events = lazy("claude-ide.chat.events")
 local facts = lazy("claude-ide.chat.facts")
@@ -22,6 +23,7 @@ local unapproved = lazy("claude-ide.edits.unapproved")
 ---@field text string
 ---@field content table[] blocks for the agent
 ---@field shown boolean among the messages
+---@field sent integer milliseconds since the epoch
 
 ---@class claude-ide.chat.Chat
 ---@field number? integer of the library, as long as its process runs; then the last one; nil: nothing was started yet
@@ -278,7 +280,8 @@ function Chat:say(text, content)
       return nil, err
     end
   end
-  local prompt = { id = chat_program.uuid(), text = text, content = content, shown = false }
+  local prompt =
+    { id = chat_program.uuid(), text = text, content = content, shown = false, sent = clock.now() }
   local sent, err = self:send({ prompt = { id = prompt.id, content = content } })
   if not sent then
     return nil, ("%s does not take it: %s."):format(self.name, err)

@@ -134,10 +134,10 @@ end
 
 function ON.prompt(self, event)
   if event.state == "started" then
-    record.turn_begins(self, event.at)
-    unapproved.turn_begins(self, event.at or 0)
-    self.state = "working"
     local prompt = self:take(event.id or "")
+    record.turn_begins(self, event.at)
+    unapproved.turn_begins(self, event.at or 0, prompt and prompt.sent)
+    self.state = "working"
     if prompt then
       table.insert(self.unanswered, prompt)
       self:show_prompt(prompt)

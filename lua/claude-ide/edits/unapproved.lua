@@ -28,6 +28,7 @@ local TICK_S = 0.02
 ---A turn's writes.
 ---@class claude-ide.unapproved.Writes
 ---@field began? number seconds since the epoch; nil: no turn yet
+---@field over? number when the last turn ended
 ---@field approved table<string, { times: integer, stamp?: string }> by path: approved writes that no call has reported yet, and the file's state after the last
 ---@field absent table<string, true> files whose creation was denied
 
@@ -36,16 +37,19 @@ function M.none()
   return { approved = {}, absent = {} }
 end
 
----Handles a turn's start, which may be late if Neovim was busy: the agent may have written already.
+---Handles a turn's start, which may be late if Neovim was busy. On a busy machine the agent may also have written before the library
+---read that it started: the turn began no earlier than its prompt was sent, and after the turn before.
 ---@param chat claude-ide.chat.Chat
----@param at integer milliseconds since the epoch
-function M.turn_begins(chat, at)
-  chat.writes.began, chat.writes.absent = at / 1000, {}
+---@param at integer when it was read, in milliseconds since the epoch
+---@param sent? integer when the prompt was sent
+function M.turn_begins(chat, at, sent)
+  local earliest = math.max((sent or at) / 1000, chat.writes.over or 0)
+  chat.writes.began, chat.writes.absent = math.min(at / 1000, earliest), {}
 end
 
 ---@param chat claude-ide.chat.Chat
 function M.turn_over(chat)
-  chat.writes.approved = {}
+  chat.writes.approved, chat.writes.over = {}, clock.now() / 1000
 end
 
 local function normal(path)
