@@ -376,6 +376,8 @@ def test_a_session_without_a_record_has_states(start_with_claude, mock_api, tmp_
     assert set(names) == {"ClaudeWorking", "ClaudeWaiting", "ClaudeIdle"} and names[-1] == "ClaudeIdle"
     nvim.wait("require('claude-ide.edits.journal').turns()[1].ended ~= nil", what="the end of the turn")
     made = str(nvim.project / "made")
-    nvim.wait(lambda: nvim.lua("return require('claude-ide.edits.journal').change(...) ~= nil", made), what="what it did")
+    nvim.wait(
+        lambda: nvim.lua("return require('claude-ide.edits.journal').change(...) ~= nil", made), what="what it did"
+    )
     nvim.cmd("Claude close")
     nvim.wait("#require('claude-ide.sessions').live() == 0", what="the session to be gone")

@@ -116,7 +116,8 @@ def test_what_is_changed_in_each_mode_waits_and_is_undone(nvim, cli, tmp_path):
         nvim.wait(lambda expected=expected: nvim.lua(WAITING) == expected, what="three files to wait for a review")
         # Undo only when all is written, so that nothing of the turn counts as a foreign change.
         nvim.wait(
-            "local turns = require('claude-ide.edits.journal').turns() return turns[#turns].ended ~= nil", what="its end"
+            "local turns = require('claude-ide.edits.journal').turns() return turns[#turns].ended ~= nil",
+            what="its end",
         )
         nvim.answer(1)
         nvim.keys(":Claude undo<CR>")

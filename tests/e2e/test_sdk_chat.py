@@ -157,7 +157,8 @@ def test_what_we_write_has_the_shapes_of_what_the_sdks_write(start_nvim, mock_ap
     arguments = json.dumps({"file_path": str(project / "a.txt"), "content": "x\n"})
     nvim.lua(f"assert(require('claude-ide.chat').say({chat}, (...)))", WRITES.format(arguments))
     nvim.wait(
-        "require('claude-ide.edits.proposal').count() == 1 and require('claude-ide.edits.proposal').list()[1].seen", what="the diff"
+        "require('claude-ide.edits.proposal').count() == 1 and require('claude-ide.edits.proposal').list()[1].seen",
+        what="the diff",
     )
     nvim.lua("assert(require('claude-ide.edits.proposal').accept())")
     nvim.wait(f"{chat}.state == 'idle'", what="the end of the turn")

@@ -16,7 +16,11 @@ from . import LONGEST, left
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(os.environ.get("CLAUDE_IDE_CHROMIUM", ROOT / ".deps" / "chromium" / "bin" / "chromium"))
 
-GONE = "Inspected target navigated or closed", "Execution context was destroyed", "Cannot find default execution context"
+GONE = (
+    "Inspected target navigated or closed",
+    "Execution context was destroyed",
+    "Cannot find default execution context",
+)
 """What Chromium says of an expression whose page was left before it had its value."""
 
 

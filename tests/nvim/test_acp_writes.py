@@ -28,7 +28,9 @@ def results(tmp_path):
 
 def changed_meanwhile(nvim, name):
     """The diff is not accepted: its file has changed, so it is shown again."""
-    seen = nvim.lua("return vim.tbl_values(require('claude-ide.edits.proposal.state').entries())[1].file.text.bufs.proposal")
+    seen = nvim.lua(
+        "return vim.tbl_values(require('claude-ide.edits.proposal.state').entries())[1].file.text.bufs.proposal"
+    )
     said = nvim.lua("return select(2, require('claude-ide.edits.proposal').accept())")
     assert said == f"Look at it again, then accept: {name} has changed meanwhile."
     nvim.wait(

@@ -130,7 +130,9 @@ def test_says_which_argument_is_wrong(nvim):
 
 def test_exports_what_lua_declares_and_nothing_else(nvim):
     exported = nvim.lua(OPEN + "return vim.tbl_keys(library)", str(LIBRARY))
-    declared = re.findall(r"^---@field (\w+) fun\(", (ROOT / "lua/claude-ide/library/native.lua").read_text(), re.MULTILINE)
+    declared = re.findall(
+        r"^---@field (\w+) fun\(", (ROOT / "lua/claude-ide/library/native.lua").read_text(), re.MULTILINE
+    )
     assert sorted(exported) == sorted([*declared, "panic"])
 
 

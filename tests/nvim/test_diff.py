@@ -203,7 +203,9 @@ def test_one_that_cannot_be_shown_when_it_is_gone_to_leaves_the_others_alone(dif
     diffs.propose(2, "b.txt", "B\n")
     diffs.nvim.wait("require('claude-ide.edits.proposal').list()[2].added")
     diffs.nvim.lua(BREAK, "ui.diffview.windows", "open")
-    ok, err = diffs.nvim.lua("local ok, err = require('claude-ide.edits.proposal').focus(2) return { ok or false, err }")
+    ok, err = diffs.nvim.lua(
+        "local ok, err = require('claude-ide.edits.proposal').focus(2) return { ok or false, err }"
+    )
     assert not ok and err == "The diff cannot be shown."
     assert diffs.answer(2)["outcome"] == "error"
     diffs.nvim.keys("<Esc>")

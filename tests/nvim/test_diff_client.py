@@ -50,7 +50,9 @@ def accepts(nvim, client, request, text=NEW):
 
 
 def wait_gone(nvim):
-    nvim.wait("#vim.api.nvim_list_tabpages() == 1 and require('claude-ide.edits.proposal').count() == 0", what="no diff")
+    nvim.wait(
+        "#vim.api.nvim_list_tabpages() == 1 and require('claude-ide.edits.proposal').count() == 0", what="no diff"
+    )
 
 
 @pytest.mark.every_nvim

@@ -205,7 +205,10 @@ def test_text_that_is_first_typed_while_the_diff_waits_stays_beside_what_is_acce
     assert NEW.splitlines()[-1] == kept
     type_while_the_diff_waits(diffs, last, [kept, "later"])
     diffs.nvim.wait(lambda: text(diffs) == NEW + "later\n", what="both texts")
-    assert diffs.nvim.lua("return { vim.bo[1].modified, #require('claude-ide.edits.watch.conflict').list() }") == [True, 0]
+    assert diffs.nvim.lua("return { vim.bo[1].modified, #require('claude-ide.edits.watch.conflict').list() }") == [
+        True,
+        0,
+    ]
     diffs.nvim.keys(":w<CR>")
     diffs.nvim.wait(lambda: text_of(diffs.nvim.project / "a.txt") == NEW + "later\n", what="both on disk")
 

@@ -137,7 +137,9 @@ def propose(nvim, client, name, contents):
     args = {"old_file_path": path, "new_file_path": path, "new_file_contents": contents, "tab_name": name}
     client.start_call("openDiff", **args)
     nvim.wait(f"require('claude-ide.edits.proposal').count() == {count + 1}")
-    nvim.wait("return vim.iter(require('claude-ide.edits.proposal').list()):all(function(diff) return diff.added ~= nil end)")
+    nvim.wait(
+        "return vim.iter(require('claude-ide.edits.proposal').list()):all(function(diff) return diff.added ~= nil end)"
+    )
 
 
 def test_each_names_its_session_and_no_two_are_alike(start_nvim, connect, sessions):

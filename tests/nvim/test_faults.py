@@ -82,7 +82,8 @@ def propose(nvim, client, text):
         "openDiff", old_file_path=str(nvim.project / "b.txt"), new_file_contents=text, tab_name="t"
     )
     nvim.wait(
-        "local list = require('claude-ide.edits.proposal').list() return #list == 1 and list[1].seen", what="the proposal"
+        "local list = require('claude-ide.edits.proposal').list() return #list == 1 and list[1].seen",
+        what="the proposal",
     )
     return asked
 

@@ -50,4 +50,6 @@ def test_private_files_are_the_owners_and_new_ones_take_no_place(nvim):
 def test_writing_waits_for_no_reader_of_a_pipe(nvim):
     path = nvim.project / "pipe"
     os.mkfifo(path)
-    assert "ENXIO" in nvim.lua("return select(2, require('claude-ide.edits.journal.write').to_disk(..., 'x'))", str(path))
+    assert "ENXIO" in nvim.lua(
+        "return select(2, require('claude-ide.edits.journal.write').to_disk(..., 'x'))", str(path)
+    )

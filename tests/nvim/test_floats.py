@@ -31,7 +31,9 @@ def put_over(nvim, what):
 
 
 @pytest.mark.parametrize("over", OVER, ids=IDS)
-@pytest.mark.parametrize("how", ["edits.review').close()", "edits.review').open('all')", ""], ids=["closed", "anew", "quit"])
+@pytest.mark.parametrize(
+    "how", ["edits.review').close()", "edits.review').open('all')", ""], ids=["closed", "anew", "quit"]
+)
 def test_over_a_review(start_nvim, connect, over, how):
     nvim = start_nvim(files={"a.txt": A, "b.txt": B}, args=["b.txt"])
     turn(nvim, connect(nvim), a_txt=None, b_txt=B.upper())

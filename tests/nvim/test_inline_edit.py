@@ -263,7 +263,9 @@ def test_no_tool_but_those_that_read_is_there_and_a_reason_makes_another_proposa
     assert_reported(mock_api)
     before = nvim.lua("return require('claude-ide.edits.proposal').list()[1].id")
     reject(nvim, "not so loud")
-    nvim.wait(f"(require('claude-ide.edits.proposal').list()[1] or {{ id = {before} }}).id ~= {before}", what="another one")
+    nvim.wait(
+        f"(require('claude-ide.edits.proposal').list()[1] or {{ id = {before} }}).id ~= {before}", what="another one"
+    )
     wait_diff(nvim)
     said = str(mock_api.conversation())
     assert "not so loud" in said and "<rejected_proposal>\\nTWO\\nTHREE\\n" in said

@@ -179,7 +179,9 @@ end
 
 def test_what_is_read_late_of_a_turn_is_not_what_the_next_one_wrote(claude):
     """A queued prompt begins its turn at once."""
-    claude.nvim.lua("require('claude-ide.edits.watch.files').follow = function() return function() end end")  # still later
+    claude.nvim.lua(
+        "require('claude-ide.edits.watch.files').follow = function() return function() end end"
+    )  # still later
     claude.nvim.lua(READ_LATE)
     claude.prompt()
     claude.edit("a.txt", "line 3\n", "LINE 3\n")

@@ -97,7 +97,9 @@ class Session:
 
     def wait_busy(self):
         """Waits until the turn has seen the CLI busy: only then does idle end it."""
-        self.nvim.wait(f"require('claude-ide.edits.journal.shell').is_busy({self.number})", what="the status to be read")
+        self.nvim.wait(
+            f"require('claude-ide.edits.journal.shell').is_busy({self.number})", what="the status to be read"
+        )
 
     def over(self, changes):
         """Ends the turn, and waits until this many files have changed."""
@@ -731,7 +733,9 @@ def test_what_one_of_two_clis_did_is_not_the_others_too(session, other):
     (session.project / "c.txt").write_text("by the second\n")
     nvim.lua("before = compared")
     other.status("idle")
-    nvim.wait("compared > before and #require('claude-ide.edits.journal').changes() == 1", what="what the second one did")
+    nvim.wait(
+        "compared > before and #require('claude-ide.edits.journal').changes() == 1", what="what the second one did"
+    )
     found = {os.path.basename(change["path"]): change["turns"] for change in session.changes("all")}
     assert found == {"b.txt": [1], "c.txt": [2]}
     nvim.undo_turn(2)

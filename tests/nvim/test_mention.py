@@ -156,7 +156,9 @@ def test_what_claude_could_not_read_is_refused(editor):
         "enew | file fugitive://x//1": "not a file",
     }.items():
         nvim.cmd(command)
-        sent, said = nvim.lua('local ok, err = require("claude-ide.context.mention").from_here() return { ok or false, err }')
+        sent, said = nvim.lua(
+            'local ok, err = require("claude-ide.context.mention").from_here() return { ok or false, err }'
+        )
         assert (sent, mentioned(nvim)) == (False, []), command
         assert why in said
 

@@ -41,8 +41,15 @@ def requires(*names):
 
 
 def test_downwards_and_within_a_folder_is_right(check):
-    modules = {"base/log": "", "ui/list": requires("base.log"), "edits/diff/init": requires("edits.diff.view", "ui.list")}
-    assert check(modules | {"edits/diff/view": "", "edits/list": requires("edits.diff"), "app": requires("edits.diff")}) == []
+    modules = {
+        "base/log": "",
+        "ui/list": requires("base.log"),
+        "edits/diff/init": requires("edits.diff.view", "ui.list"),
+    }
+    assert (
+        check(modules | {"edits/diff/view": "", "edits/list": requires("edits.diff"), "app": requires("edits.diff")})
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -68,7 +75,9 @@ def test_downwards_and_within_a_folder_is_right(check):
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(check, module, text, wrong):
-    modules = {name: "" for name in ("base/log", "base/bus", "ui", "edits/diff", "edits/review", "edits/review/all", "app")}
+    modules = {
+        name: "" for name in ("base/log", "base/bus", "ui", "edits/diff", "edits/review", "edits/review/all", "app")
+    }
     assert check(modules | {module: text}) == ([wrong] if wrong else [])
 
 

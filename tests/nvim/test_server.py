@@ -355,7 +355,8 @@ def test_answers_that_are_given_while_stopping_leave_before_the_end(nvim, connec
     """So quitting answers a pending diff instead of dropping it."""
     client = connect(nvim)
     nvim.lua(
-        TOOL + 'require("claude-ide.base.bus").on("server_stopping", function() calls[1].respond({ closed = true }) end)'
+        TOOL
+        + 'require("claude-ide.base.bus").on("server_stopping", function() calls[1].respond({ closed = true }) end)'
     )
     request = client.start_call("close_tab", tab_name="x")
     nvim.wait("#calls == 1")

@@ -224,7 +224,9 @@ def test_an_odd_request_is_a_clear_error(nvim):
 
 
 def test_a_request_before_the_start_is_a_clear_error(nvim):
-    err = nvim.lua("""return (select(2, require("claude-ide.library.native").session_request('{"find":{"id":"x"}}')))""")
+    err = nvim.lua(
+        """return (select(2, require("claude-ide.library.native").session_request('{"find":{"id":"x"}}')))"""
+    )
     assert err == "sessions are not watched yet: sessions_start comes first"
 
 

@@ -202,7 +202,9 @@ class Day:
             other.start_call("openDiff", old_file_path=path, new_file_contents="x\n", tab_name="u")
             self.nvim.wait("require('claude-ide.edits.proposal').count() == 1")
         other.drop()
-        self.nvim.wait("require('claude-ide.edits.proposal').count() == 0 and #require('claude-ide.server').clients() == 1")
+        self.nvim.wait(
+            "require('claude-ide.edits.proposal').count() == 0 and #require('claude-ide.server').clients() == 1"
+        )
 
     def chat(self):
         words = f"word{self.random.randrange(10**6)}"

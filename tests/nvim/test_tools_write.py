@@ -149,7 +149,9 @@ def test_a_server_that_has_run_for_long_is_not_waited_for(start_nvim, connect_ag
       fresh.wait = function(bufs, ms, resume) waits[#waits + 1] = ms; return wait(bufs, ms, resume) end
     """)
     client = "vim.lsp.get_clients({ bufnr = 0 })[1].id"
-    nvim.wait(f"require('claude-ide.language.diagnostics.servers').is_settled({client}, vim.api.nvim_get_current_buf())")
+    nvim.wait(
+        f"require('claude-ide.language.diagnostics.servers').is_settled({client}, vim.api.nvim_get_current_buf())"
+    )
     assert accepted(agent, "rename", path="a.py", line=4, symbol="add", new_name="plus").startswith(
         "Rename add to plus"
     )

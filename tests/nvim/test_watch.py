@@ -270,7 +270,9 @@ def test_a_modified_buffer_stays_and_the_user_is_told_once(opened):
 
 def conflict(nvim):
     nvim.keys("ggImine <Esc>")
-    nvim.wait("vim.bo.modified and require('claude-ide.edits.watch.conflict').base(vim.api.nvim_get_current_buf()) ~= nil")
+    nvim.wait(
+        "vim.bo.modified and require('claude-ide.edits.watch.conflict').base(vim.api.nvim_get_current_buf()) ~= nil"
+    )
     write_by_rename(nvim.project / "a.txt", "theirs\n")
     nvim.wait("#require('claude-ide.edits.watch.conflict').list() == 1")
 
@@ -279,7 +281,9 @@ def test_a_copy_that_the_user_writes_settles_no_conflict(opened):
     conflict(opened)
     for command in ("silent write copy.txt", "silent 1write part.txt"):
         opened.cmd(command)
-        assert opened.lua("return require('claude-ide.editor.buffer.stamp').is_conflict(vim.fn.bufnr())") is True, command
+        assert opened.lua("return require('claude-ide.editor.buffer.stamp').is_conflict(vim.fn.bufnr())") is True, (
+            command
+        )
     opened.cmd("silent write!")
     assert opened.lua("return require('claude-ide.editor.buffer.stamp').is_conflict(vim.fn.bufnr())") is False
 

@@ -166,7 +166,9 @@ def test_nothing_is_rewritten_when_nothing_changed(start_nvim):
     nvim = start_nvim(files={"top/.git/HEAD": "", "top/a/x": "", "top/b/x": ""})
     nvim.cmd("cd top")
     nvim.start_server()
-    nvim.lua('calls = 0 require("claude-ide.library.native").set_workspace = function() calls = calls + 1 return true end')
+    nvim.lua(
+        'calls = 0 require("claude-ide.library.native").set_workspace = function() calls = calls + 1 return true end'
+    )
     nvim.cmd("cd a")
     nvim.cmd("cd ../b | tabnew | tabclose")
     nvim.lua("done = false vim.schedule(function() vim.schedule(function() done = true end) end)")

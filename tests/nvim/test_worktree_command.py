@@ -532,7 +532,9 @@ def test_done_ends_a_chat(begin_chat_with_stand_in, sessions, tmp_path):
     done(nvim, 1)
     nvim.wait_notice("The worktree of fix is removed.")
     assert not fix.exists()
-    assert nvim.lua("return { #require('claude-ide.chat').list(), require('claude-ide.base.process').runs(...) }", pid) == [
+    assert nvim.lua(
+        "return { #require('claude-ide.chat').list(), require('claude-ide.base.process').runs(...) }", pid
+    ) == [
         0,
         False,
     ]

@@ -52,7 +52,9 @@ def test_the_lock_file_names_all_work_trees_also_later_ones(start_nvim, project,
     nvim.wait(lambda: announced(nvim) == [fix, main, later, inner], what="the new one")
     git(project, "worktree", "remove", "../later")
     nvim.wait(lambda: announced(nvim) == [fix, main, inner], what="the removed one to go")
-    assert nvim.lua("return require('claude-ide.server.workspace').folders()") == [fix, main], "tools keep to what is open"
+    assert nvim.lua("return require('claude-ide.server.workspace').folders()") == [fix, main], (
+        "tools keep to what is open"
+    )
     nvim.cmd("checkhealth claude-ide")
     assert f"A CLI finds this Neovim in: {fix}, {main}, {inner}" in "\n".join(nvim.lines())
 
