@@ -29,6 +29,7 @@ return {
         "soon",
         "tty",
         "window",
+        "working_directory",
       },
       { "width" },
       { "bus", "lsp", "retry", "safely", "one_line" },

@@ -1,6 +1,7 @@
 """`:Claude worktree`: makes a worktree with a tab page and a CLI, and ends it without losing anything."""
 
 import shutil
+from pathlib import Path
 
 import pytest
 import review_steps
@@ -40,7 +41,7 @@ def begin(nvim, cli, command="Claude worktree fix"):
     assert nvim.lua("return vim.fn.tabpagenr('$')") == tabs + 1
     nvim.keys("<C-\\><C-\\>")
     nvim.wait("vim.bo.buftype == '' and vim.api.nvim_get_mode().mode == 'n'", what="the file")
-    return nvim.project.parent / "project.fix"
+    return Path(nvim.lua("return vim.fn.getcwd()"))
 
 
 def done(nvim, *answers):
@@ -329,12 +330,25 @@ def test_a_hook_that_fails_without_a_word(start, cli):
     assert (fix / "new.txt").exists()
 
 
-def test_a_folder_that_neovim_cannot_enter_is_told_without_a_trace(start, cli, tmp_path):
+def test_a_variable_in_a_path_is_a_name(start, cli, tmp_path):
     home = tmp_path / "a $HOME"  # `:tcd` replaces variables, also escaped ones
     home.mkdir()
-    nvim = start(cwd=repository(home))
+    nvim = start(cwd=(top := repository(home)))
+    fix = begin(nvim, cli)
+    assert fix.is_relative_to(home)
+    assert nvim.lua("return { vim.fn.getcwd(), vim.fn.getcwd(-1, 1) }") == [str(fix), str(top)]
+    nvim.cmd("tabprevious | tabnext")
+    assert nvim.lua("return { vim.fn.getcwd(), vim.uv.cwd() }") == [str(fix), str(fix)]
+    nvim.cmd("tabprevious")
+    assert nvim.lua("return vim.fn.getcwd()") == str(top)
+
+
+@pytest.mark.one_nvim
+def test_a_folder_that_neovim_cannot_enter_is_told_without_a_trace(start, cli):
+    nvim = start()
+    nvim.lua("require('claude-ide.base.working_directory').set = function() error('E344: it is gone', 0) end")
     nvim.cmd("Claude worktree fix")
-    nvim.wait_notice("The worktree does not open: Vim:E344")
+    nvim.wait_notice("The worktree does not open: E344")
     assert cli.starts() == []
     assert nvim.lua("return vim.fn.tabpagenr('$')") == 1
 

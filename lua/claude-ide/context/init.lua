@@ -7,6 +7,7 @@ local language_task = lazy("claude-ide.language.task")
 local lines = lazy("claude-ide.context.lines")
 local log = lazy("claude-ide.base.log")
 local paging = lazy("claude-ide.language.paging")
+local paths = lazy("claude-ide.base.path")
 local phrases = lazy("claude-ide.sessions.phrases")
 local position = lazy("claude-ide.base.position")
 local problems = lazy("claude-ide.language.problems")
@@ -90,7 +91,7 @@ M.LIST = {
     argument = "file",
     doc = "errors and warnings of open files, or of one file",
     read = listed(function(task, at, path)
-      local absolute = path and vim.fs.normalize(path:sub(1, 1) == "/" and path or at.cwd .. "/" .. path)
+      local absolute = path and paths.normalize(path:sub(1, 1) == "/" and path or at.cwd .. "/" .. path)
       local asked = { path = absolute, severity = "warning" }
       return problems.list(task, asked, { at.cwd })
     end),

@@ -43,7 +43,10 @@ end
 ---@param chosen? string
 ---@return string
 function M.folder(chosen)
-  local wanted = chosen or config.get().terminal.cwd
+  if chosen then
+    return vim.fs.normalize(chosen, { expand_env = false })
+  end
+  local wanted = config.get().terminal.cwd
   if type(wanted) == "function" then
     wanted = wanted()
   end

@@ -18,7 +18,7 @@ local function resolve(path, view)
     end, vim.list_extend({ view.cwd }, { vim.fn.getcwd() }))
   for _, place in ipairs(places) do
     if vim.uv.fs_stat(place) then
-      return vim.fs.normalize(place)
+      return vim.fs.normalize(place, { expand_env = false })
     end
   end
   return nil

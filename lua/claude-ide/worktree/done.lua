@@ -22,6 +22,7 @@ local terminal_prompt = lazy("claude-ide.terminal.prompt")
 local terminals = lazy("claude-ide.terminal")
 local ui_choose = lazy("claude-ide.ui.choose")
 local width = lazy("claude-ide.base.width")
+local working_directory = lazy("claude-ide.base.working_directory")
 local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
@@ -133,7 +134,7 @@ local function jobs_in(folder)
     if ok and not terminals.of_buffer(buf) then
       local begun_in, command = vim.api.nvim_buf_get_name(buf):match("^term://(.-)//%d+:(.*)$")
       local now_in = vim.uv.fs_readlink(("/proc/%d/cwd"):format(pid))
-      if is_in(now_in or vim.fs.normalize(begun_in or ""), folder) then
+      if is_in(now_in or vim.fs.normalize(begun_in or "", { expand_env = false }), folder) then
         names[#names + 1] = command or tostring(pid)
       end
     end
@@ -404,7 +405,7 @@ local function leave(folder, to)
     vim.api.nvim_win_call(win, function()
       if is_in(vim.fn.getcwd(), folder) then
         local scope = vim.fn.haslocaldir() == 1 and "lcd" or vim.fn.haslocaldir(-1) == 1 and "tcd" or "cd"
-        vim.cmd[scope](vim.fn.fnameescape(to))
+        working_directory.set(scope, to)
       end
     end)
   end

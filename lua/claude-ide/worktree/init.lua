@@ -9,6 +9,7 @@ local language_task = lazy("claude-ide.language.task")
 local notice = lazy("claude-ide.base.notice")
 local paths = lazy("claude-ide.base.path")
 local terminals = lazy("claude-ide.terminal")
+local working_directory = lazy("claude-ide.base.working_directory")
 local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
@@ -112,7 +113,7 @@ local function enter(path, top)
   local is_file = vim.bo.buftype == "" and paths.is_plain(name) and paths.within(name, top)
   local counterpart = is_file and path .. "/" .. paths.relative(name, top) or nil
   vim.cmd.tabnew()
-  local ok, err = pcall(vim.cmd.tcd, vim.fn.fnameescape(path)) -- fails at a `$NAME` in a path
+  local ok, err = pcall(working_directory.set, "tcd", path)
   if not ok then
     vim.cmd.tabclose()
     error(err, 0)

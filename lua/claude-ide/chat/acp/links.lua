@@ -44,7 +44,8 @@ end
 function M.of(chat, text)
   local blocks, seen = {}, {} ---@type table[], table<string, true>
   for before, word in (" " .. text):gmatch("([^%w])@([^%s@]+)") do
-    local path = vim.fs.normalize(word:sub(1, 1) == "/" and word or chat.cwd .. "/" .. word)
+    local path =
+      vim.fs.normalize(word:sub(1, 1) == "/" and word or chat.cwd .. "/" .. word, { expand_env = false })
     if not vim.uv.fs_stat(path) then
       path = path:gsub("[%.,;:!?%)%]]+$", "") -- the end of a sentence
     end
