@@ -239,10 +239,6 @@ def test_the_other_windows_give_way_alike(start):
     nvim.keys("<C-\\><C-\\>:Claude<CR>")
     nvim.wait("#vim.api.nvim_list_wins() == 2")
     assert nvim.lua(widths) == before
-    nvim.cmd("set noequalalways")
-    nvim.keys(":Claude<CR>")
-    nvim.wait("#vim.api.nvim_list_wins() == 3")
-    assert nvim.lua(widths)[0] == before[0]
 
 
 def test_the_other_windows_get_their_sizes_back(start):

@@ -9,7 +9,7 @@ local interrupt_key = lazy("claude-ide.ui.interrupt_key")
 local open_views = lazy("claude-ide.transcript.open_views")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local safely = lazy("claude-ide.base.safely")
-local screen_share = lazy("claude-ide.ui.screen_share")
+local split = lazy("claude-ide.ui.split")
 local transcript = lazy("claude-ide.transcript")
 local transcript_winbar = lazy("claude-ide.transcript.winbar")
 local ui_winbar = lazy("claude-ide.ui.winbar")
@@ -28,8 +28,8 @@ local M = {}
 ---@field origin? integer the user's previous window
 ---@field is_idle? boolean at the last redraw
 
-local SPLIT = { left = "left", right = "right", top = "above", bottom = "below" }
-local LEAST_COLUMNS, LEAST_LINES = 30, 10
+---Minimum size of a chat and of the rest.
+local LEAST = { columns = 30, lines = 10 }
 ---Minimum lines of the two windows with their winbars, if there is room.
 local LEAST_TRANSCRIPT, LEAST_PROMPT = 6, 2
 ---Lines of an almost empty prompt, with its winbar.
@@ -40,50 +40,16 @@ local function blank()
   return own_buffer.create({ bo = { bufhidden = "wipe" } })
 end
 
----@class claude-ide.chat.Extent
----@field is_vertical boolean at the left or right side
----@field size integer cells of the chat
----@field rest integer cells left
----@field least integer minimum cells for other windows
-
----@return claude-ide.chat.Extent
-local function extent()
+---@return claude-ide.ui.Side
+local function wanted_side()
   local options = config.get().terminal
-  local is_vertical = options.side == "left" or options.side == "right"
-  local total = is_vertical and vim.o.columns or vim.o.lines
-  local size = options.size < 1 and math.floor(total * options.size + 0.5) or math.floor(options.size)
-  local least = is_vertical and LEAST_COLUMNS or LEAST_LINES
-  size = math.max(math.min(size, total - least), math.min(least, math.floor(total / 2)), 1)
-  return { is_vertical = is_vertical, size = size, rest = total - size, least = least }
-end
-
----@return integer win
-local function open_beside()
-  local here = extent()
-  local is_vertical, size = here.is_vertical, here.size
-  local win ---@type integer
-  screen_share.fairly(is_vertical, function()
-    win = vim.api.nvim_open_win(blank(), false, {
-      win = -1,
-      split = SPLIT[config.get().terminal.side],
-      width = is_vertical and size or nil,
-      height = not is_vertical and size or nil,
-    })
-    vim.wo[win][0][is_vertical and "winfixwidth" or "winfixheight"] = true
-  end)
-  vim.wo[win][0][is_vertical and "winfixwidth" or "winfixheight"] = false
-  screen_share.keep(win, is_vertical)
-  return win
+  return { side = options.side, size = options.size, least = LEAST }
 end
 
 ---@param buf? integer
 ---@return integer? win of this tab page
 local function window_of(buf)
-  for _, win in ipairs(buf and vim.fn.win_findbuf(buf) or {}) do
-    if vim.api.nvim_win_get_tabpage(win) == vim.api.nvim_get_current_tabpage() then
-      return win
-    end
-  end
+  return buf and window.here(buf)[1]
 end
 
 local function dress_prompt(win)
@@ -237,9 +203,9 @@ local function open_transcript(shown)
   local prompt = window_of(shown.prompt)
   local win ---@type integer
   if not prompt then
-    return open_beside()
-  elseif vim.api.nvim_win_get_height(prompt) < LEAST_LINES then
-    win = open_beside()
+    return split.open_at_side(blank(), wanted_side())
+  elseif vim.api.nvim_win_get_height(prompt) < LEAST.lines then
+    win = split.open_at_side(blank(), wanted_side())
     vim.fn.win_splitmove(prompt, win, { rightbelow = true })
   else
     win = vim.api.nvim_open_win(blank(), false, { win = prompt, split = "above" })
@@ -298,15 +264,10 @@ end
 function M.hide(shown)
   local origin, waiting = shown.origin, shown.waiting
   shown.waiting = nil -- otherwise its transcript would still be created
-  local wins = { window_of(shown.prompt) }
+  local wins = {} ---@type integer[]
+  wins[1] = window_of(shown.prompt)
   wins[#wins + 1] = window_of(shown.view and shown.view.buf) or waiting
-  screen_share.fairly(extent().is_vertical, function()
-    for _, win in ipairs(wins) do
-      if not pcall(window.close, win, false) then
-        window.vacate(win)
-      end
-    end
-  end)
+  split.close(wins, false)
   if origin and vim.api.nvim_win_is_valid(origin) and file_window.may_focus() then
     vim.api.nvim_set_current_win(origin)
   end
@@ -333,22 +294,13 @@ end
 ---@return boolean
 function M.has_room(shown)
   local view, prompt = shown and shown.view, shown and shown.prompt
-  local here = extent()
-  local rest, columns = here.rest, {} ---@type integer, table<integer, true>
-  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-    local buf = vim.api.nvim_win_get_buf(win)
-    local row, column = unpack(vim.api.nvim_win_get_position(win)) ---@type integer, integer
-    local kind, of_buf = buffer_marks.kind(buf), open_views.of_buffer(buf)
-    local is_one = kind == "terminal" or kind == "prompt" or of_buf ~= nil and of_buf.source.is_chat
-    is_one = is_one and vim.api.nvim_win_get_config(win).relative == "" -- floats take no room
-    local begins = here.is_vertical and column or row
-    if is_one and buf ~= prompt and not columns[begins] then
-      columns[begins] = true
-      local get = here.is_vertical and vim.api.nvim_win_get_width or vim.api.nvim_win_get_height
-      rest = rest - get(win)
-    end
-  end
-  return window_of(view and view.buf) ~= nil or rest >= here.least
+  return window_of(view and view.buf) ~= nil
+    or split.has_room(wanted_side(), function(win)
+      local buf = vim.api.nvim_win_get_buf(win)
+      local kind, of_buf = buffer_marks.kind(buf), open_views.of_buffer(buf)
+      local is_chat = of_buf ~= nil and of_buf.source.is_chat == true
+      return (kind == "terminal" or kind == "prompt" or is_chat) and buf ~= prompt
+    end)
 end
 
 ---Redraws its winbar.

@@ -7,6 +7,7 @@ local buffer_marks = lazy("claude-ide.ui.buffer_marks")
 local log = lazy("claude-ide.base.log")
 local open_views = lazy("claude-ide.transcript.open_views")
 local remembered = lazy("claude-ide.terminal.remembered")
+local split = lazy("claude-ide.ui.split")
 local window = lazy("claude-ide.base.window")
 
 local M = {}
@@ -50,12 +51,7 @@ end
 local function close_windows()
   for _, win in ipairs(vim.api.nvim_list_wins()) do
     if vim.api.nvim_win_is_valid(win) and is_ours(vim.api.nvim_win_get_buf(win)) then
-      if window.is_last(win) then
-        vim.wo[win][0].winfixbuf = false
-        window.vacate(win)
-      else
-        window.close(win)
-      end
+      split.close({ win })
     end
   end
 end

@@ -1,7 +1,7 @@
 -- Saves the screen before a diff and restores it after: tab page, window, sizes, views, mode.
 local lazy = require("claude-ide.lazy")
 local notice = lazy("claude-ide.base.notice")
-local window = lazy("claude-ide.base.window")
+local split = lazy("claude-ide.ui.split")
 
 local M = {}
 
@@ -11,7 +11,7 @@ local M = {}
 ---@field previous_win? integer target of `<C-w>p`
 ---@field previous_tab? integer target of `g<Tab>`
 ---@field typing boolean the user was in terminal mode
----@field sizes? claude-ide.WindowSizes
+---@field layout? claude-ide.ui.Layout
 ---@field views table<integer, claude-ide.ui.SavedView> by window
 
 ---@class claude-ide.ui.SavedView
@@ -23,26 +23,26 @@ local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.ui.restore")
 
----@return integer?
-local function previous_tab()
-  local number = vim.fn.tabpagenr("#")
-  return number > 0 and vim.api.nvim_list_tabpages()[number] or nil
+---The current window and tab page only.
+---@return claude-ide.ui.Screen
+function M.remember_place()
+  local previous = vim.fn.tabpagenr("#")
+  return {
+    tab = vim.api.nvim_get_current_tabpage(),
+    win = vim.api.nvim_get_current_win(),
+    previous_tab = previous > 0 and vim.api.nvim_list_tabpages()[previous] or nil,
+    typing = false,
+    views = {},
+  }
 end
 
 ---@return claude-ide.ui.Screen
 function M.remember()
-  local tab = vim.api.nvim_get_current_tabpage()
-  local previous_win = vim.fn.win_getid(vim.fn.winnr("#"))
-  local screen = {
-    tab = tab,
-    win = vim.api.nvim_get_current_win(),
-    previous_win = previous_win > 0 and previous_win or nil,
-    previous_tab = previous_tab(),
-    typing = vim.api.nvim_get_mode().mode == "t",
-    sizes = window.sizes(tab),
-    views = {},
-  }
-  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(tab)) do
+  local screen, previous_win = M.remember_place(), vim.fn.win_getid(vim.fn.winnr("#"))
+  screen.previous_win = previous_win > 0 and previous_win or nil
+  screen.typing = vim.api.nvim_get_mode().mode == "t"
+  screen.layout = split.layout(screen.tab)
+  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(screen.tab)) do
     local buf = vim.api.nvim_win_get_buf(win)
     local saved = {
       view = vim.api.nvim_win_call(win, vim.fn.winsaveview),
@@ -82,40 +82,6 @@ local function view_now(win, saved)
   return vim.tbl_extend("force", saved.view, { topline = top, lnum = line })
 end
 
----Restores sizes and views that a temporary tab line changed.
----@param screen claude-ide.ui.Screen
----@param besides? integer a window that keeps its view
-local function put_layout_back(screen, besides)
-  if not screen.sizes or not window.restore_sizes(screen.tab, screen.sizes) then
-    return
-  end
-  for win, saved in pairs(screen.views) do
-    local buf = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win)
-    local view = buf
-      and win ~= besides
-      and buf == saved.buf
-      and vim.bo[buf].buftype ~= "terminal"
-      and view_now(win, saved)
-    if view then
-      vim.api.nvim_win_call(win, function()
-        vim.fn.winrestview(view)
-      end)
-    end
-  end
-end
-
----The current window and tab page only.
----@return claude-ide.ui.Screen
-function M.remember_place()
-  return {
-    tab = vim.api.nvim_get_current_tabpage(),
-    win = vim.api.nvim_get_current_win(),
-    previous_tab = previous_tab(),
-    typing = false,
-    views = {},
-  }
-end
-
 ---Forgets all saved screens.
 function M.forget()
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
@@ -148,8 +114,22 @@ end
 ---@param screen claude-ide.ui.Screen
 ---@param besides? integer a window that keeps its view
 function M.settle_windows(screen, besides)
-  if vim.api.nvim_tabpage_is_valid(screen.tab) and vim.api.nvim_get_current_tabpage() == screen.tab then
-    put_layout_back(screen, besides)
+  local is_here = vim.api.nvim_get_current_tabpage() == screen.tab
+  if not is_here or not screen.layout or not split.restore(screen.tab, screen.layout) then
+    return
+  end
+  for win, saved in pairs(screen.views) do
+    local buf = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win)
+    local view = buf
+      and win ~= besides
+      and buf == saved.buf
+      and vim.bo[buf].buftype ~= "terminal"
+      and view_now(win, saved)
+    if view then
+      vim.api.nvim_win_call(win, function()
+        vim.fn.winrestview(view)
+      end)
+    end
   end
 end
 

@@ -15,7 +15,7 @@ local M = {}
 
 ---@class claude-ide.terminal.Host
 ---@field open_window fun(buf: integer): integer opens a window without entering it
----@field close_window fun(win: integer) closes a window of the buffer; never Neovim's last
+---@field close_window fun(win: integer) closes a window of the buffer, or vacates Neovim's last
 
 ---@class claude-ide.terminal.Handle
 ---@field buf integer
@@ -87,17 +87,9 @@ local function spawn(win, spec, on_exit)
   return job --[[@as integer]]
 end
 
-local function close_window(host, win)
-  if window.is_last(win) then
-    window.vacate(win)
-  else
-    host.close_window(win)
-  end
-end
-
 local function dispose(host, handle)
   for _, win in ipairs(vim.fn.win_findbuf(handle.buf)) do
-    close_window(host, win)
+    host.close_window(win)
   end
   if vim.api.nvim_buf_is_valid(handle.buf) then
     vim.api.nvim_buf_delete(handle.buf, { force = true })
@@ -225,12 +217,11 @@ function M.provider(host)
   end
 
   function provider.hide(handle)
-    local win = window.here(handle.buf)[1]
-    if win then
-      settle(handle, win)
-    end
-    for _, shown in ipairs(window.here(handle.buf)) do
-      close_window(host, shown)
+    for at, win in ipairs(window.here(handle.buf)) do
+      if at == 1 then
+        settle(handle, win)
+      end
+      host.close_window(win)
     end
   end
 

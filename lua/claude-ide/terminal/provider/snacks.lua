@@ -3,6 +3,7 @@
 
 local lazy = require("claude-ide.lazy")
 local config = lazy("claude-ide.config")
+local split = lazy("claude-ide.ui.split")
 local window = lazy("claude-ide.base.window")
 
 ---@type table<integer, table> snacks.win by window
@@ -33,11 +34,11 @@ end
 local function close_window(win)
   local made = windows[win]
   windows[win] = nil
-  if made then
+  if made and not window.is_last(win) then
     window.close_floats_over(win)
     made:hide()
   else
-    window.close(win)
+    split.close({ win })
   end
 end
 

@@ -14,6 +14,7 @@ local log = lazy("claude-ide.base.log")
 local notice = lazy("claude-ide.base.notice")
 local pair = lazy("claude-ide.ui.diffview.pair")
 local restore = lazy("claude-ide.ui.restore")
+local split = lazy("claude-ide.ui.split")
 local winbar = lazy("claude-ide.ui.winbar")
 local window = lazy("claude-ide.base.window")
 local window_options = lazy("claude-ide.ui.window_options")
@@ -433,12 +434,12 @@ end
 ---@param view claude-ide.diffview.View
 local function close_windows(view)
   end_comparing(view)
-  local sizes ---@type claude-ide.WindowSizes
+  local sizes ---@type claude-ide.ui.Layout
   places.keeping_sizes(function()
     place_of(view).close(view)
-    sizes = window.sizes(0)
+    sizes = split.layout(0)
   end)
-  window.restore_sizes(0, sizes) -- Neovim has evened the windows of the current tab page, perhaps another one
+  split.restore(0, sizes) -- Neovim has evened the windows of the current tab page, perhaps another one
 end
 
 ---Goes back and closes the windows.

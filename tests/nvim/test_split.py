@@ -1,0 +1,137 @@
+"""Windows of ours take room among the user's, and give it back: only splits have sizes, and the command line keeps its own."""
+
+import pytest
+from chat_steps import begin, start_with_stand_in, wait_idle
+
+from harness.fake_cli import FakeCli
+
+pytestmark = pytest.mark.dealt
+
+FILES = {"a.txt": "one\n", "b.txt": "two\n", "c.txt": "three\n"}
+
+# By file name: width and height. The command line is one of them.
+SIZES = """
+local found = { cmdheight = vim.o.cmdheight }
+for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+  local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win)), ":t")
+  if name:find("%.txt$") then
+    found[name] = { vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win) }
+  end
+end
+return found
+"""
+
+
+def sizes(nvim):
+    return nvim.lua(SIZES)
+
+
+@pytest.fixture
+def terminal(start_nvim, tmp_path):
+    """The terminal beside the user's windows, and the function that shows and hides it."""
+
+    def begin(arranged, **more):
+        nvim = start_nvim(env=FakeCli(tmp_path).environment(), files=FILES, args=["a.txt"], **more)
+        nvim.cmd(arranged)
+        before = sizes(nvim)
+        nvim.keys(":Claude<CR>")
+        nvim.wait_screen("fake CLI ready")
+        nvim.wait("vim.api.nvim_get_mode().mode == 't'")
+        nvim.cmd("stopinsert")
+        return nvim, before
+
+    return begin
+
+
+def hide(nvim, count):
+    nvim.cmd("Claude hide")
+    nvim.wait(f"#vim.api.nvim_tabpage_list_wins(0) == {count}", what="the terminal to be hidden")
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("side", ["right", "bottom"])
+def test_windows_that_the_user_has_moved_meanwhile_are_not_crushed(terminal, side):
+    along, across = ("vsplit", "wincmd K") if side == "right" else ("split", "wincmd H")
+    nvim, _ = terminal(f"{along} b.txt", opts={"terminal": {"side": side}})
+    nvim.cmd(f"1wincmd w | {across}")
+    hide(nvim, 2)
+    left = sizes(nvim)
+    assert left.pop("cmdheight") == 1
+    assert all(width > 30 and height > 10 for width, height in left.values()), left
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("equal", ["equalalways", "noequalalways"])
+@pytest.mark.parametrize(
+    "arranged", ["vsplit b.txt | vertical resize 90", "vsplit b.txt | split c.txt | resize 9 | wincmd K"]
+)
+def test_all_give_room_to_a_terminal_in_proportion_and_get_it_back(terminal, equal, arranged):
+    nvim, before = terminal(f"set {equal} | {arranged}")
+    now = sizes(nvim)
+    for name in ("a.txt", "b.txt"):
+        assert abs(now[name][0] / before[name][0] - 0.6) < 0.03, (before, now)
+        assert now[name][1] == before[name][1]
+    nvim.cmd("vertical resize 40")
+    hide(nvim, len(before) - 1)
+    assert sizes(nvim) == before
+
+
+@pytest.mark.every_nvim
+def test_windows_that_the_user_has_sized_beside_a_terminal_keep_their_proportions(terminal):
+    nvim, _ = terminal("vsplit b.txt")
+    nvim.cmd("1wincmd w | vertical resize 60")
+    hide(nvim, 2)
+    widths = {name: size[0] for name, size in sizes(nvim).items() if name != "cmdheight"}
+    assert abs(widths["b.txt"] / widths["a.txt"] - 60 / 22) < 0.2, widths
+
+
+@pytest.mark.every_nvim
+def test_on_a_smaller_screen_all_give_room_in_proportion(terminal):
+    nvim, before = terminal("vsplit b.txt | vertical resize 90")
+    nvim.cmd("set columns=100")
+    nvim.wait(lambda: abs(sizes(nvim)["a.txt"][0] - before["a.txt"][0] * 59 / 139) <= 1, what="their proportions")
+    nvim.cmd("set columns=140")
+    hide(nvim, 2)
+    now = sizes(nvim)
+    assert all(abs(now[name][0] - before[name][0]) <= 1 for name in ("a.txt", "b.txt")), now
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("columns", [100, 180])
+def test_a_terminal_keeps_the_width_that_the_user_gives_it_on_another_screen(terminal, columns):
+    nvim, _ = terminal("")
+    nvim.keys(":vertical resize 70<CR>")
+    nvim.wait("vim.api.nvim_win_get_width(0) == 70")
+    nvim.cmd(f"set columns={columns}")
+    nvim.wait(f"vim.api.nvim_win_get_width(0) == {columns // 2}", what="half of it")
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("side", ["right", "bottom"])
+def test_a_chat_takes_and_gives_room_at_its_side_only(start_nvim, model, tmp_path, side):
+    nvim = start_with_stand_in(
+        start_nvim, model, tmp_path, opts={"terminal": {"side": side}}, files=FILES, args=["a.txt"]
+    )
+    nvim.cmd("split b.txt | resize 9 | vsplit c.txt | vertical resize 30")
+    before = sizes(nvim)
+    begin(nvim, "SAY one")
+    wait_idle(nvim)
+    now = sizes(nvim)
+    across = 1 if side == "right" else 0
+    assert [now[name][across] for name in FILES] == [before[name][across] for name in FILES]
+    nvim.keys("<Esc>q")
+    nvim.wait("#vim.api.nvim_list_wins() == 3", what="the chat to be hidden")
+    assert sizes(nvim) == before
+
+
+@pytest.mark.every_nvim
+def test_a_chat_that_is_alone_leaves_the_command_line_as_it_is_on_another_screen(start_nvim, model, tmp_path):
+    nvim = start_with_stand_in(start_nvim, model, tmp_path, opts={"terminal": {"side": "bottom"}})
+    begin(nvim, "SAY one")
+    wait_idle(nvim)
+    nvim.cmd("stopinsert | wincmd k | only")
+    nvim.wait("#vim.api.nvim_list_wins() == 1")
+    for lines in (30, 44):
+        nvim.cmd(f"set lines={lines}")
+        nvim.wait(f"vim.api.nvim_win_get_height(0) >= {lines - 3}", what="all lines for the window")
+        assert nvim.lua("return vim.o.cmdheight") == 1
