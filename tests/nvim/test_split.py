@@ -2,6 +2,7 @@
 
 import pytest
 from chat_steps import begin, start_with_stand_in, wait_idle
+from diff_steps import Diffs
 
 from harness.fake_cli import FakeCli
 
@@ -135,3 +136,31 @@ def test_a_chat_that_is_alone_leaves_the_command_line_as_it_is_on_another_screen
         nvim.cmd(f"set lines={lines}")
         nvim.wait(f"vim.api.nvim_win_get_height(0) >= {lines - 3}", what="all lines for the window")
         assert nvim.lua("return vim.o.cmdheight") == 1
+
+
+@pytest.mark.every_nvim
+def test_the_users_windows_keep_their_sizes_beside_a_diff_among_them(start_nvim):
+    opts = {"diff": {"open_in": "current", "layout": "horizontal"}}
+    diffs = Diffs(start_nvim(opts=opts, files=FILES, args=["a.txt"]))
+    nvim = diffs.nvim
+    nvim.cmd("vsplit b.txt | vertical resize 30 | split c.txt | resize 9")
+    before = sizes(nvim)
+    diffs.open(1, "a.txt", "new\n")
+    now = sizes(nvim)
+    assert now.pop("a.txt")[1] == 1
+    assert now == {name: size for name, size in before.items() if name != "a.txt"}
+    diffs.reject(1)
+    nvim.wait(lambda: sizes(nvim) == before, what="the sizes of before")
+
+
+@pytest.mark.every_nvim
+def test_a_window_that_gave_way_to_a_diff_is_not_crushed_when_the_diff_is_moved(start_nvim):
+    diffs = Diffs(start_nvim(opts={"diff": {"open_in": "current", "layout": "unified"}}, files=FILES, args=["a.txt"]))
+    nvim = diffs.nvim
+    diffs.open(1, "b.txt", "new\n")
+    nvim.keys("<C-w>L")
+    nvim.wait(lambda: sizes(nvim)["a.txt"][1] > 30, what="both beside each other")
+    nvim.cmd("set columns=120")
+    nvim.wait_screen("ZZ accept")
+    assert sizes(nvim)["a.txt"][1] > 30 and nvim.lua("return vim.o.cmdheight") == 1
+    diffs.reject(1)

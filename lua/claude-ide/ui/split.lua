@@ -233,6 +233,27 @@ function M.keeping_sizes(fn)
   end)
 end
 
+---Sets a height, unless the window is as high as the screen.
+---@param win integer
+---@param lines integer
+function M.set_height(win, lines)
+  local layout = M.layout(vim.api.nvim_win_get_tabpage(win))
+  if HEIGHT.get(win) < extent(layout.tree, HEIGHT, layout.col) then
+    HEIGHT.set(win, lines)
+  end
+end
+
+---Gives two windows beside each other, or one above the other, the same size.
+---@param first integer
+---@param second integer
+function M.even(first, second)
+  if vim.api.nvim_win_get_position(first)[1] == vim.api.nvim_win_get_position(second)[1] then
+    WIDTH.set(first, math.floor((WIDTH.get(first) + WIDTH.get(second)) / 2))
+  else
+    M.set_height(first, math.floor((HEIGHT.get(first) + HEIGHT.get(second)) / 2))
+  end
+end
+
 ---@param wanted claude-ide.ui.Side
 ---@return claude-ide.ui.Axis
 local function axis_of(wanted)

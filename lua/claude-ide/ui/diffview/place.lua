@@ -3,8 +3,8 @@
 local lazy = require("claude-ide.lazy")
 local buffer = lazy("claude-ide.editor.buffer")
 local file_window = lazy("claude-ide.ui.file_window")
-local layout = lazy("claude-ide.ui.diffview.layout")
 local option = lazy("claude-ide.base.option")
+local split = lazy("claude-ide.ui.split")
 local window = lazy("claude-ide.base.window")
 
 local M = {}
@@ -17,24 +17,6 @@ local M = {}
 ---@field open_now fun(view: claude-ide.diffview.View, direction: claude-ide.diffview.Direction): integer opens the current text's window
 ---@field fit fun(view: claude-ide.diffview.View) sizes the windows, after they were opened or the screen was resized
 ---@field close fun(view: claude-ide.diffview.View) closes the windows
-
----Opens, closes or sizes windows; cursors stay, which other values of 'splitkeep' move in windows that get low.
----@generic T
----@param fn fun(): T
----@return T
-function M.keeping_cursors(fn)
-  return option.during("splitkeep", "cursor", fn)
-end
-
----Opens or closes windows without resizing others.
----@generic T
----@param fn fun(): T
----@return T
-function M.keeping_sizes(fn)
-  return M.keeping_cursors(function()
-    return option.during("equalalways", false, fn)
-  end)
-end
 
 ---The remaining windows, the one to keep longest first.
 ---@param view claude-ide.diffview.View
@@ -87,14 +69,6 @@ local function buffer_before(view)
   return saved and vim.api.nvim_buf_is_valid(saved.buf) and saved.buf or vim.api.nvim_create_buf(true, false)
 end
 
----Shows another buffer in a window that cannot be closed because it is the last one.
----@param view claude-ide.diffview.View
----@param win integer
-local function vacate(view, win)
-  vim.wo[win][0].winfixbuf = false
-  vim.api.nvim_win_set_buf(win, buffer_before(view))
-end
-
 ---Whether Neovim would end with this window: floats, previews and help do not keep it.
 ---@param win integer
 ---@return boolean
@@ -121,7 +95,7 @@ end
 ---@param view claude-ide.diffview.View
 ---@param direction claude-ide.diffview.Direction
 ---@return integer win
-local function split(view, direction)
+local function open_now(view, direction)
   return vim.api.nvim_open_win(view.bufs.now, false, { split = direction, win = view.wins.proposal })
 end
 
@@ -129,24 +103,15 @@ end
 ---@param view claude-ide.diffview.View
 local function even(view)
   local first, second = view.wins.now, view.wins.proposal
-  local direction = layout.get(view.layout).now
-  if not (first and direction and vim.api.nvim_win_is_valid(first) and vim.api.nvim_win_is_valid(second)) then
-    return
-  end
-  local get, set = vim.api.nvim_win_get_height, vim.api.nvim_win_set_height
-  if layout.is_beside(direction) then
-    get, set = vim.api.nvim_win_get_width, vim.api.nvim_win_set_width
-  end
-  local here, there = get(first), get(second)
-  if math.abs(here - there) > 1 then
-    set(first, math.floor((here + there) / 2))
+  if first and vim.api.nvim_win_is_valid(first) and vim.api.nvim_win_is_valid(second) then
+    split.even(first, second)
   end
 end
 
 ---A tab page for a diff. It is closed with the diff, unless it has other windows.
 ---@type claude-ide.diffview.Place
 ---@diagnostic disable-next-line: missing-fields -- the functions follow
-local tab = { shared = false, open_now = split }
+local tab = { shared = false, open_now = open_now }
 
 function tab.open(view)
   vim.cmd(("noautocmd keepalt tab sbuffer %d"):format(view.list or view.bufs.proposal))
@@ -173,7 +138,7 @@ function tab.close(view)
   -- A valid window implies a valid tab page.
   local alone = #vim.api.nvim_list_tabpages() == 1 and not M.has_guests(view)
   if alone then
-    vacate(view, table.remove(open, 1))
+    split.vacate(table.remove(open, 1), buffer_before(view))
   elseif not M.has_guests(view) then
     pcall(vim.api.nvim_command, vim.api.nvim_tabpage_get_number(view.tab) .. "tabclose!")
   end
@@ -184,7 +149,7 @@ end
 ---Invariant: the user's windows keep their buffers and places; when the diff is closed, `ui.restore` restores their sizes and views.
 ---@type claude-ide.diffview.Place
 ---@diagnostic disable-next-line: missing-fields -- the functions follow
-local current = { shared = true, open_now = split }
+local current = { shared = true, open_now = open_now }
 
 ---Minimum height of a window to take lines from.
 local MIN_HEIGHT = 8
@@ -208,15 +173,15 @@ function current.open(view)
   local win, side = neighbour(view)
   view.wins.proposal = vim.api.nvim_open_win(buf, true, { split = side, win = win })
   if view.list then
-    view.wins.list = vim.api.nvim_open_win(view.list, false, { split = "left", win = view.wins.proposal })
-    vim.api.nvim_win_set_width(view.wins.list, view.list_width())
+    local beside = { split = "left", win = view.wins.proposal, width = view.list_width() }
+    view.wins.list = vim.api.nvim_open_win(view.list, false, beside)
   end
   view.gives_way = side == "above" and win or nil
 end
 
 function current.fit(view)
   if view.gives_way and vim.api.nvim_win_is_valid(view.gives_way) then
-    vim.api.nvim_win_set_height(view.gives_way, 1)
+    split.set_height(view.gives_way, 1)
   end
   even(view)
 end
@@ -226,7 +191,7 @@ function current.close(view)
   if #open == 0 then
     return
   elseif not M.has_guests(view) then
-    vacate(view, table.remove(open, 1))
+    split.vacate(table.remove(open, 1), buffer_before(view))
   end
   window.close_all(open)
 end

@@ -137,7 +137,7 @@ end
 
 ---@param view claude-ide.diffview.View
 local function open_windows(view)
-  places.keeping_sizes(function()
+  split.keeping_sizes(function()
     local ok, err = pcall(place_of(view).open, view)
     if not ok and place_of(view).shared then
       log.debug("no room for a diff in the %s place: %s", view.place, err)
@@ -183,7 +183,7 @@ function M.fit(view)
       if M.is_shown(view, "list") then
         vim.api.nvim_win_set_width(view.wins.list, view.list_width())
       end
-      places.keeping_cursors(function()
+      split.keeping_cursors(function()
         place_of(view).fit(view)
       end)
     end)
@@ -271,7 +271,7 @@ local function arrange(view)
     vim.api.nvim_set_current_win(view.wins.proposal)
   end
   view.wins.now = nil
-  places.keeping_sizes(function()
+  split.keeping_sizes(function()
     window.close(now)
     open_now(view)
   end)
@@ -434,12 +434,9 @@ end
 ---@param view claude-ide.diffview.View
 local function close_windows(view)
   end_comparing(view)
-  local sizes ---@type claude-ide.ui.Layout
-  places.keeping_sizes(function()
+  split.keeping_sizes(function()
     place_of(view).close(view)
-    sizes = split.layout(0)
   end)
-  split.restore(0, sizes) -- Neovim has evened the windows of the current tab page, perhaps another one
 end
 
 ---Goes back and closes the windows.
