@@ -171,8 +171,9 @@ impl Transcript {
     /// Rows of the shown branch, oldest first, from position `from` (0-based).
     #[must_use]
     pub fn rows(&self, from: usize, count: usize) -> Vec<Row> {
-        let recorded = self.path.iter().map(|id| self.index.row(*id));
-        recorded.chain([self.shown_row()]).skip(from).take(count).flatten().collect()
+        let Some(path) = self.path.get(from..) else { return Vec::new() };
+        let recorded = path.iter().map(|id| self.index.row(*id));
+        recorded.chain([self.shown_row()]).take(count).flatten().collect()
     }
 
     /// Shows the branch through a message; `None` follows the newest branch again.
