@@ -30,10 +30,10 @@ function live.append(text) live.store:append(live.block, "text", text) end
 function live.view() return require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf()) end
 function live.is_quiet()
   local view = live.view()
-  local near = require("claude-ide.transcript.render_order")
+  local loader = require("claude-ide.transcript.loader")
   return view ~= nil and not view.busy and not view.again and not view.colouring
     and view.canvas.heights:len() == live.store:info().len
-    and #near.wanted(view.canvas, near.ranges(view.buf), 1) == 0 and next(view.uncoloured) == nil
+    and #loader.urgent(view) == 0 and #loader.others(view) == 0
 end
 
 -- What is on the screen of it: lines, and where which colours are.

@@ -62,10 +62,10 @@ def chat(nvim, code):
 # Rows are drawn in turns of the loop, the last one first: neither the last words nor the end of a turn mean that all is drawn.
 _DRAWN = """
 local function is_drawn(view)
-  local near = require("claude-ide.transcript.render_order")
+  local loader = require("claude-ide.transcript.loader")
   return not (view.busy or view.again or view.queued_changes)
     and view.canvas.heights:len() == view.source:info().len
-    and #near.wanted(view.canvas, near.ranges(view.buf), 1) == 0
+    and #loader.urgent(view) == 0 and #loader.others(view) == 0
 end
 for _, buf in ipairs(vim.api.nvim_list_bufs()) do
   local view = require("claude-ide.transcript.open_views").of_buffer(buf)

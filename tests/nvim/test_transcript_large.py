@@ -1,17 +1,13 @@
-"""A transcript whose end is known first, and of which only the part near a window is text."""
+"""A transcript whose end is known first, and of which only the end is in the buffer until more is asked for."""
 
 import json
 import re
 
 import pytest
 from transcript_files import Transcript
-from transcript_steps import ENV, press, wait_rendered
-from transcript_steps import NOTICES as SHOWN
+from transcript_steps import ENV, NOTICES, RENDERED, press, wait_rendered
 
 pytestmark = pytest.mark.slow
-
-NOTICES = SHOWN + ' require("claude-ide.transcript.loader").FILLED_LINES = 0 '
-"""Only the part near a window becomes text."""
 
 TURNS = 6000
 """Each has a prompt, a reply with a call, its result, and a reply."""
@@ -54,12 +50,6 @@ def script(tmp_path):
     return script
 
 
-def text_lines(nvim):
-    return nvim.lua(
-        "return #vim.tbl_filter(function(line) return line ~= '' end, vim.api.nvim_buf_get_lines(0, 0, -1, false))"
-    )
-
-
 def wait_complete(nvim):
     nvim.wait(
         "require('claude-ide.transcript.open_views').of_buffer(vim.api.nvim_get_current_buf()).source:info().complete",
@@ -80,10 +70,35 @@ def nvim(start_nvim, script):
 def test_the_end_is_there_first_and_stays_when_the_rest_comes(nvim):
     wait_complete(nvim)
     assert nvim.lua("return vim.fn.line('.') == vim.fn.line('$')")
-    assert nvim.lua("return vim.fn.line('$')") > 4 * TURNS
     nvim.wait_screen(f"{4 * TURNS}/{4 * TURNS}")
     assert f"Done with {TURNS - 1:06d}." in "\n".join(nvim.drawn())
-    assert text_lines(nvim) < 3000, "only what is near is text"
+    lines = nvim.lines()
+    assert 20000 <= len(lines) < 24000, "the newest ones are loaded, without an end"
+    assert lines[0] == f"… {rows_above(nvim)} earlier messages · Enter loads more"
+    numbers = [int(line[10:16]) for line in lines if line.startswith("Done with")]
+    assert numbers == list(range(numbers[0], TURNS))
+    said = nvim.lua("return vim.fn.execute('%s/Done with//gn')")
+    assert said.split()[0] == str(len(numbers))
+    assert [number for number, line in enumerate(lines) if line == lines[number - 1] == ""] == [], "no holes"
+
+
+def rows_above(nvim):
+    return nvim.lua("return require('claude-ide.transcript').of_buffer(vim.fn.bufnr()).canvas.first")
+
+
+def test_all_of_it_can_be_loaded(nvim):
+    wait_complete(nvim)
+    count = 0
+    while rows_above(nvim) > 0:
+        press(nvim, "gg", "vim.fn.line('.') == 1")
+        held = len(nvim.lines())
+        nvim.keys("<CR>")
+        nvim.wait(RENDERED, 120, what="more of it")
+        assert len(nvim.lines()) > held
+        count += 1
+    assert count < 6
+    assert nvim.lua("return vim.fn.execute('%s/Done with//gn')").split()[0] == str(TURNS)
+    assert nvim.lua("return vim.fn.getline(1)") == "You"
 
 
 @pytest.mark.dealt
@@ -105,7 +120,7 @@ def test_a_place_in_the_middle_stays_when_the_rest_comes(start_nvim, script):
     nvim.wait("require('claude-ide.transcript.open_views').of_buffer(vim.api.nvim_get_current_buf()).name ~= nil")
     nvim.keys("3[[zt")
     nvim.wait("vim.api.nvim_get_current_line() == 'You'")
-    wait_lines(nvim)
+    wait_rendered(nvim)
     for turn in (3, 2):
         nvim.wait_screen(f"Some prose of {TURNS - turn:06d}.")  # coloured: without the marks of its Markdown
     screen, winline = nvim.drawn()[1:30], nvim.lua("return vim.fn.winline()")
@@ -114,88 +129,6 @@ def test_a_place_in_the_middle_stays_when_the_rest_comes(start_nvim, script):
     wait_complete(nvim)
     assert nvim.lua("return { vim.api.nvim_get_current_line(), vim.fn.winline() }") == ["You", winline]
     assert nvim.drawn()[1:30] == screen
-
-
-def go_to_the_top(nvim):
-    nvim.keys("gg")
-    nvim.wait("vim.fn.line('.') == 1 and vim.fn.line('w0') == 1")
-
-
-def wait_lines(nvim):
-    """Waits until everything near the window is text and coloured, whatever else is known."""
-    nvim.wait("""
-      local view = require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf())
-      local near = require("claude-ide.transcript.render_order")
-      return not view.busy and not view.colouring and #near.wanted(view.canvas, near.ranges(view.buf), 1) == 0
-    """)
-
-
-PLACES = {
-    "gg": re.compile("^Prompt 000000: words", re.MULTILINE),
-    "gg200]]": "Prompt 000200: words",
-    "50%": re.compile(r"(Prompt|Done with) 00(2[5-9]|3[0-4])\d\d"),
-    "G200[[": f"Prompt {TURNS - 200:06d}: words",
-    "G": f"Done with {TURNS - 1:06d}.",
-}
-
-
-@pytest.mark.dealt
-def test_every_place_becomes_text_when_one_goes_there(nvim):
-    wait_complete(nvim)
-    for keys, shown in PLACES.items():
-        go_to_the_top(nvim)
-        wait_rendered(nvim)
-        nvim.keys(keys)
-        nvim.wait_screen(shown)
-        wait_rendered(nvim)
-        nvim.terminal.wait(lambda: sum(row.strip() != "" for row in nvim.screen()[1:38]) > 20, 30, "a screen of text")
-
-
-def test_paging_shows_every_message_once(nvim):
-    wait_complete(nvim)
-    go_to_the_top(nvim)
-    seen = []
-    for _ in range(30):
-        wait_rendered(nvim)
-        seen += re.findall(
-            r"^Done with (\d+)\.", "\n".join(nvim.lua("return vim.fn.getline('w0', 'w$')")), re.MULTILINE
-        )
-        top = nvim.lua("return vim.fn.line('w0')")
-        press(nvim, "<C-f>", lambda top=top: nvim.lua("return vim.fn.line('w0')") > top)
-    shown = sorted(set(map(int, seen)))
-    assert shown == list(range(shown[-1] + 1)) and shown[-1] > 30
-
-
-def test_what_is_far_is_forgotten(nvim):
-    wait_complete(nvim)
-    nvim.lua("require('claude-ide.transcript.loader').KEPT_LINES = 1000")
-    for percent in (20, 40, 60, 80):
-        nvim.cmd(f"normal! {percent}%")
-        wait_rendered(nvim)
-    nvim.wait(lambda: text_lines(nvim) < 2000, what="the far rows to be empty lines")
-    canvas = nvim.lua("""
-      local canvas = require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf()).canvas
-      return { canvas.heights:before(canvas.heights:len()) + 1, vim.fn.line("$"), canvas.lines }
-    """)
-    assert canvas[0] == canvas[1], "every line belongs to a row"
-    go_to_the_top(nvim)
-    nvim.wait_screen(re.compile("^Prompt 000000: words", re.MULTILINE))
-
-
-def test_what_is_near_is_never_forgotten(nvim):
-    wait_complete(nvim)
-    nvim.cmd("normal! 50%")
-    wait_rendered(nvim)
-    wanted = nvim.lua("""
-      local near = require("claude-ide.transcript.render_order")
-      local view = require("claude-ide.transcript").of_buffer(vim.api.nvim_get_current_buf())
-      local ranges = near.ranges(view.buf)
-      for _, row in ipairs(near.far(view.canvas, ranges, 1)) do
-        view.canvas.rows[row] = nil
-      end
-      return near.wanted(view.canvas, ranges, 10)
-    """)
-    assert wanted == []
 
 
 def test_a_hit_in_the_middle_is_gone_to(start_nvim, script):

@@ -21,14 +21,14 @@ def show(start_nvim, script, rendered="notices", **more):
 RENDERED = """
   local view = require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf())
   if not view or not view.source:info() or view.busy or view.again or view.colouring then return false end
-  local near = require("claude-ide.transcript.render_order")
+  local loader = require("claude-ide.transcript.loader")
   return view.canvas.heights:len() == view.source:info().len
-    and #near.wanted(view.canvas, near.ranges(view.buf), 1) == 0
+    and #loader.urgent(view) == 0 and #loader.others(view) == 0
 """
 
 
 def wait_rendered(nvim):
-    nvim.wait(RENDERED, what="the transcript near the window")
+    nvim.wait(RENDERED, what="all of the transcript that is loaded unasked")
 
 
 def wait_named(nvim):

@@ -14,11 +14,11 @@ local M = {}
 ---@return integer? row
 ---@return claude-ide.sessions.Branch?
 local function fork_above(view)
-  local row = view.canvas.heights:at(vim.api.nvim_win_get_cursor(0)[1] - 1)
-  for at = row, 0, -1 do
-    local known = view.known[at]
-    if known and known.branch then
-      return at, known.branch
+  local canvas = view.canvas
+  for at = canvas:at(vim.api.nvim_win_get_cursor(0)[1]), canvas.first, -1 do
+    local rendered = canvas.rows[at]
+    if rendered and rendered.row.branch then
+      return at, rendered.row.branch
     end
   end
   return nil

@@ -1,13 +1,16 @@
 -- Maps rows to lines of a transcript's buffer, and changes them without moving the visible text.
--- A row that is not rendered is one empty line. An empty line follows the last row: a cursor there follows the end.
+-- The buffer holds the rows from `first` on as text. If there are earlier ones, its first line says how many. An empty line follows
+-- the last row: a cursor there follows the end.
 -- Invariant: the text changes only within `edit`, which restores the view of each window and the selection.
 
 local lazy = require("claude-ide.lazy")
+local counted = lazy("claude-ide.base.counted")
 local heights = lazy("claude-ide.transcript.heights")
 local transcript_fold = lazy("claude-ide.transcript.fold")
 local viewport = lazy("claude-ide.transcript.viewport")
 
 ---@class claude-ide.transcript.Rendered
+---@field row claude-ide.sessions.Row
 ---@field items claude-ide.transcript.Item[]
 ---@field height integer lines
 ---@field shown integer lines while its folds are in their initial state
@@ -15,11 +18,13 @@ local viewport = lazy("claude-ide.transcript.viewport")
 
 ---@class claude-ide.transcript.Canvas
 ---@field buf integer
----@field heights claude-ide.transcript.Heights
----@field rows table<integer, claude-ide.transcript.Rendered>
----@field count integer of rendered rows
+---@field heights claude-ide.transcript.Heights of all rows; 0 of those that are not in the buffer
+---@field rows table<integer, claude-ide.transcript.Rendered> those in the buffer
+---@field first integer the first of them
+---@field stop integer the row after the last of them
+---@field is_end_only boolean the rows are only the end of the session: the rest is not read yet
 ---@field stale integer number of stale rows
----@field lines integer total of the rendered rows
+---@field private head integer lines above the first row: 0, or 1 that tells of earlier messages
 ---@field private outdated table<integer, true> rows that became stale since the current request
 ---@field private all_outdated boolean all rows did
 ---@field private new_folds claude-ide.transcript.NewFold[]
@@ -31,8 +36,7 @@ local namespace = vim.api.nvim_create_namespace("claude-ide.transcript")
 local colours = vim.api.nvim_create_namespace("claude-ide.transcript.colours")
 Canvas.colours = colours
 
----Maximum lines per insertion.
-local PIECE = 40000
+local head_namespace = vim.api.nvim_create_namespace("claude-ide.transcript.head")
 
 ---@param one claude-ide.transcript.Item
 ---@param other claude-ide.transcript.Item
@@ -70,16 +74,18 @@ local function shown_of(items)
   return height_of(items) - hidden
 end
 
----@param buf integer
+---@param buf integer with one empty line
 ---@return claude-ide.transcript.Canvas
 function Canvas.new(buf)
   return setmetatable({
     buf = buf,
     heights = heights.new(),
     rows = {},
-    count = 0,
+    first = 0,
+    stop = 0,
+    is_end_only = false,
     stale = 0,
-    lines = 0,
+    head = 0,
     outdated = {},
     all_outdated = false,
     new_folds = {},
@@ -106,27 +112,42 @@ function Canvas:insert(at, lines)
   end
 end
 
----@param at integer 0-based
----@param count integer
-function Canvas:insert_empty(at, count)
-  local empty = {}
-  for index = 1, math.min(count, PIECE) do
-    empty[index] = ""
+---The number of lines of the rows.
+---@return integer
+function Canvas:lines()
+  return self.heights:before(self.heights:len())
+end
+
+---The number of lines before a row.
+---@param row integer
+---@return integer
+function Canvas:before(row)
+  return self.head + self.heights:before(row)
+end
+
+---The row at a line; the first for one above it, the last for one below it.
+---@param lnum integer from 1
+---@return integer row
+---@return integer offset of the line in it
+function Canvas:at(lnum)
+  if lnum <= self.head then
+    return self.first, lnum - self.head - 1
   end
-  while count > 0 do
-    if count < #empty then
-      empty = vim.list_slice(empty, 1, count)
-    end
-    self:insert(at, empty)
-    count = count - #empty
-  end
+  return self.heights:at(lnum - self.head - 1)
+end
+
+---Whether a line tells of earlier messages.
+---@param lnum integer from 1
+---@return boolean
+function Canvas:is_head(lnum)
+  return lnum <= self.head
 end
 
 ---@param row integer
 ---@param item integer from 1
 ---@return integer line first line, 0-based
 function Canvas:line_of(row, item)
-  local line = self.heights:before(row)
+  local line = self:before(row)
   local rendered = self.rows[row]
   for at = 1, rendered and item - 1 or 0 do
     line = line + #rendered.items[at].lines
@@ -136,7 +157,7 @@ end
 
 ---@class claude-ide.transcript.Spot
 ---@field row integer
----@field item integer from 1; 0 in a row that is not rendered, and at the end
+---@field item integer from 1; 0 above the first row, and at the end
 ---@field key? string of the item
 ---@field offset integer lines below the item's first
 ---@field past? boolean after the last row
@@ -146,15 +167,15 @@ end
 ---@return claude-ide.transcript.Spot
 ---@return claude-ide.transcript.Item?
 function Canvas:spot(lnum)
-  local row, offset = self.heights:at(lnum - 1)
-  local rendered = self.rows[row]
+  local row, offset = self:at(lnum)
+  local rendered = offset >= 0 and self.rows[row] or nil
   for at, item in ipairs(rendered and rendered.items or {}) do
     if offset < #item.lines then
       return { row = row, item = at, key = item.key, offset = offset }, item
     end
     offset = offset - #item.lines
   end
-  local past = lnum > self.heights:before(self.heights:len())
+  local past = lnum > self:before(self.heights:len())
   return { row = row, item = 0, offset = offset, past = past or nil }
 end
 
@@ -178,18 +199,15 @@ function Canvas:lnum(spot)
   if found then
     return self:line_of(row, found) + 1
   end
-  local line = self.heights:before(row)
-  if spot.item > 0 or spot.offset == 0 then
-    -- It was rendered and is not now, or vice versa. An empty line precedes a heading.
-    local gap = rendered and rendered.items[1] and rendered.items[1].kind == "gap" and 1 or 0
-    return line + 1 + (spot.item == 0 and gap or 0)
-  end
-  return math.min(line + spot.offset + 1, vim.api.nvim_buf_line_count(self.buf))
+  -- Its item is gone, or was above the first row: then above the same row.
+  local gap = rendered and rendered.items[1] and rendered.items[1].kind == "gap" and 1 or 0
+  return math.max(self:before(row) + 1 + (spot.item > 0 and gap or spot.offset), 1)
 end
 
 ---@param line integer first line of the item, 0-based
 ---@param item claude-ide.transcript.Item
 function Canvas:draw_marks(line, item)
+  item.is_marked = true
   for _, mark in ipairs(item.marks) do
     local row = line + mark.row
     if mark.behind then
@@ -242,9 +260,7 @@ end
 ---@param rendered? claude-ide.transcript.Rendered
 function Canvas:record(row, rendered)
   local before = self.rows[row]
-  self.count = self.count + (rendered and 1 or 0) - (before and 1 or 0)
   self.stale = self.stale - (before and before.stale and 1 or 0)
-  self.lines = self.lines + (rendered and rendered.height or 0) - (before and before.height or 0)
   self.rows[row] = rendered
 end
 
@@ -276,20 +292,81 @@ function Canvas:mark_all_stale()
   end
 end
 
----Shows a row as of the current request.
+---Draws the marks of a row that were left for later.
 ---@param row integer
+function Canvas:mark_row(row)
+  local line = self:before(row)
+  for _, item in ipairs(self.rows[row].items) do
+    if not item.is_marked then
+      self:draw_marks(line, item)
+    end
+    line = line + #item.lines
+  end
+end
+
+---Draws items whose lines are in the buffer.
+---@private
+---@param row integer
+---@param line integer the first, 0-based
 ---@param items claude-ide.transcript.Item[]
-function Canvas:answer(row, items)
-  self:put(row, items)
+---@param is_far boolean its marks are drawn later
+---@param states table<string, table<integer, table<string, boolean>>> state of their folds that the user set, by item
+---@return integer line after the last
+function Canvas:draw_items(row, line, items, is_far, states)
+  for _, item in ipairs(items) do
+    if not is_far then
+      self:draw_marks(line, item)
+    end
+    line = line + #item.lines
+    if #item.folds > 0 then
+      self.new_folds[#self.new_folds + 1] = { row = row, item = item, closed = states[item.key] or {} }
+    end
+  end
+  return line
+end
+
+---@private
+---@param row integer
+---@param drawn claude-ide.transcript.Drawn
+function Canvas:keep(row, drawn)
+  local items, height = drawn.items, height_of(drawn.items)
+  self.heights:set(row, height)
+  self:record(row, { row = drawn.row, items = items, height = height, shown = shown_of(items) })
   if self.all_outdated or self.outdated[row] then
     self:mark_stale(row)
   end
 end
 
----Shows a row. Unchanged items stay untouched.
----@param row integer
 ---@param items claude-ide.transcript.Item[]
-function Canvas:put(row, items)
+---@param lines string[] to append to
+local function add_lines(items, lines)
+  for _, item in ipairs(items) do
+    vim.list_extend(lines, item.lines)
+  end
+end
+
+---Shows rows above the first. Together, since each insertion there moves all marks and folds below. Marks are most of a row's cost:
+---`painter` draws them once they are near a window, except for the first rows.
+---@param drawn claude-ide.transcript.Drawn[] from the nearest to the farthest, as of the current request
+function Canvas:prepend(drawn)
+  local lines, line, below = {}, self.head, self.first
+  local is_far = below < self.stop
+  for at = #drawn, 1, -1 do
+    add_lines(drawn[at].items, lines)
+  end
+  self:insert(line, lines)
+  self.first = below - #drawn
+  for at = #drawn, 1, -1 do
+    line = self:draw_items(below - at, line, drawn[at].items, is_far, {})
+    self:keep(below - at, drawn[at])
+  end
+end
+
+---Shows a row, as of the current request: one in the buffer, or the next. Unchanged items stay untouched.
+---@param row integer
+---@param drawn claude-ide.transcript.Drawn
+function Canvas:put(row, drawn)
+  local items = drawn.items
   local rendered = self.rows[row]
   local before = rendered and rendered.items or {}
   local same = 0
@@ -315,25 +392,13 @@ function Canvas:put(row, items)
     states[item.key] = self:fold_state(line, item)
     line = line + #item.lines
   end
-  if not rendered then
-    line = line + 1 -- the row's empty line
-  end
   self:delete(first, line) -- and its folds
   local lines = {}
-  for _, item in ipairs(new) do
-    vim.list_extend(lines, item.lines)
-  end
+  add_lines(new, lines)
   self:insert(first, lines)
-  for _, item in ipairs(new) do
-    self:draw_marks(first, item)
-    first = first + #item.lines
-    if #item.folds > 0 then
-      self.new_folds[#self.new_folds + 1] = { row = row, item = item, closed = states[item.key] or {} }
-    end
-  end
-  local height = height_of(items)
-  self.heights:set(row, height)
-  self:record(row, { items = items, height = height, shown = shown_of(items) })
+  self:draw_items(row, first, new, false, states)
+  self:keep(row, drawn)
+  self.stop = math.max(self.stop, row + 1)
 end
 
 ---Replaces the end of a row's last item, which has no folds. Unchanged bytes stay untouched.
@@ -361,51 +426,67 @@ function Canvas:extend(row, offset, lines)
   end
   local more = #lines - count
   rendered.height, rendered.shown = rendered.height + more, rendered.shown + more
-  self.lines = self.lines + more
   self.heights:set(row, rendered.height)
-end
-
----Replaces a row by an empty line.
----@param row integer
-function Canvas:drop(row)
-  local rendered = self.rows[row]
-  if rendered then
-    local first = self.heights:before(row)
-    self:delete(first, first + rendered.height)
-    self:insert(first, { "" })
-    self.heights:set(row, 1)
-    self:record(row, nil)
-  end
 end
 
 ---@param count integer new number of rows
 function Canvas:resize(count)
   local len = self.heights:len()
-  if count < len then
-    local first = self.heights:before(count)
-    for row = count, len - 1 do
+  if count < self.stop then
+    self:delete(self:before(count), self:before(len))
+    for row = math.max(count, self.first), self.stop - 1 do
       self:record(row, nil)
     end
-    self:delete(first, self.heights:before(len))
-    self.heights:truncate(count)
-  elseif count > len then
-    self:insert_empty(self.heights:before(len), count - len)
-    for _ = len, count - 1 do
-      self.heights:push(1)
-    end
+    self.stop = count
+  end
+  self.heights:truncate(count)
+  for _ = len, count - 1 do
+    self.heights:push(0)
+  end
+  if self.first >= self.stop then
+    self.first, self.stop = count, count -- no row is left: the text begins at the end again
   end
 end
 
----Inserts rows before the first.
+---Counts rows before those that were the first of all.
 ---@param count integer
-function Canvas:prepend(count)
-  self:insert_empty(0, count)
-  self.heights:prepend(count, 1)
+function Canvas:shift(count)
+  self.heights:prepend(count, 0)
   local rows = {}
   for row, rendered in pairs(self.rows) do
     rows[row + count] = rendered
   end
   self.rows = rows
+  self.first, self.stop = self.first + count, self.stop + count
+end
+
+---Whether messages above the first row are known of.
+---@return boolean
+function Canvas:has_earlier()
+  return self.first > 0 or self.is_end_only
+end
+
+---Tells of earlier messages in the first line.
+---@private
+function Canvas:tell_of_earlier()
+  local is_needed = self:has_earlier() and self.first < self.stop
+  if not is_needed then
+    self:delete(0, self.head)
+    self.head = 0
+    return
+  end
+  local count = not self.is_end_only and counted(self.first, "earlier message") or "earlier messages"
+  local text = ("… %s · Enter loads more"):format(count)
+  if self.head == 0 then
+    self:insert(0, { text })
+    self.head = 1
+  elseif vim.api.nvim_buf_get_lines(self.buf, 0, 1, true)[1] ~= text then
+    vim.api.nvim_buf_set_lines(self.buf, 0, 1, true, { text })
+  else
+    return
+  end
+  local mark = { id = 1, line_hl_group = "ClaudeTranscriptFact", right_gravity = false }
+  vim.api.nvim_buf_set_extmark(self.buf, head_namespace, 0, 0, mark)
 end
 
 ---Changes the text, and restores the view of each window and the selection.
@@ -414,7 +495,10 @@ end
 function Canvas:edit(change, shift)
   local saved, anchor = viewport.save(self), viewport.save_anchor(self)
   vim.bo[self.buf].modifiable = true
-  local ok, err = xpcall(change, debug.traceback)
+  local ok, err = xpcall(function()
+    change()
+    self:tell_of_earlier()
+  end, debug.traceback)
   vim.bo[self.buf].modifiable = false
   vim.bo[self.buf].modified = false
   local created = self.new_folds

@@ -3,14 +3,10 @@
 local lazy = require("claude-ide.lazy")
 local counted = lazy("claude-ide.base.counted")
 local notice = lazy("claude-ide.base.notice")
-local offscreen = lazy("claude-ide.transcript.offscreen")
 local pieces = lazy("claude-ide.transcript.pieces")
 local targets = lazy("claude-ide.transcript.targets")
 
 local M = {}
-
----Rows of one text that are searched in each direction.
-local MOST = 512
 
 ---@param item claude-ide.transcript.Item
 ---@param offset integer
@@ -79,40 +75,27 @@ function M.at(item, offset)
   return block, from_before, block ~= nil
 end
 
----The rows that make up the text of a row.
----@param rows claude-ide.sessions.Row[]
----@param at integer index, from 1
----@return integer first
----@return integer last
-local function text_around(rows, at)
-  local first, last = at, at
-  while first > 1 and rows[first].continues do
-    first = first - 1
-  end
-  while rows[last + 1] and rows[last + 1].continues do
-    last = last + 1
-  end
-  return first, last
-end
-
----@param items table<integer, claude-ide.transcript.Item[]> by row
+---The text of a row. The canvas has all rows of a text.
+---@param canvas claude-ide.transcript.Canvas
 ---@param row integer
 ---@return claude-ide.transcript.Item? nil: only empty lines
-local function text_of(items, row)
-  return items[row][#items[row]]
+local function text_of(canvas, row)
+  local items = canvas.rows[row].items
+  return items[#items]
 end
 
----@param items table<integer, claude-ide.transcript.Item[]> by row
+---Code that spans several rows, because it is long.
+---@param canvas claude-ide.transcript.Canvas
 ---@param row integer to start from
 ---@param offset integer
----@return string[]
-local function put_together(items, row, offset)
-  local item = text_of(items, row) --[[@as claude-ide.transcript.Item]]
+---@return string[]?
+local function of_rows(canvas, row, offset)
+  local item = text_of(canvas, row) --[[@as claude-ide.transcript.Item]]
   local code, from_before, goes_on = M.at(item, offset)
-  local all = { code or {} }
+  local all = { code }
   local before, after = row - 1, row + 1
-  while from_before and items[before] do
-    local above = text_of(items, before)
+  while from_before and canvas.rows[before] do
+    local above = text_of(canvas, before)
     if above then
       local lines
       lines, from_before = M.at(above, #above.lines - 1)
@@ -120,43 +103,15 @@ local function put_together(items, row, offset)
     end
     before = before - 1
   end
-  while goes_on and items[after] do
-    local below = text_of(items, after)
+  while goes_on and canvas.rows[after] and canvas.rows[after].row.continues do
+    local below = text_of(canvas, after)
     if below then
       local lines, _, continues = M.at(below, 0)
       all[#all + 1], goes_on = lines or {}, continues
     end
     after = after + 1
   end
-  return vim.iter(all):flatten():totable()
-end
-
----Code that spans several rows, because it is long.
----@param view claude-ide.transcript.View
----@param row integer
----@param offset integer of the line in the row
----@param done fun(lines: string[])
-local function of_rows(view, row, offset, done)
-  local from = math.max(row - MOST, 0)
-  view.source:rows(from, row - from + MOST, function(rows)
-    if not rows or not rows[row - from + 1] then
-      return
-    end
-    local first, last = text_around(rows, row - from + 1)
-    local items, missing = {}, {}
-    for each = from + first - 1, from + last - 1 do
-      local rendered = view.canvas.rows[each]
-      items[each] = rendered and rendered.items
-      missing[#missing + 1] = not rendered and each or nil
-    end
-    offscreen.visit(view, missing, function(each, of_row)
-      items[each] = of_row
-    end, function(finished)
-      if finished then
-        done(put_together(items, row, offset))
-      end
-    end)
-  end)
+  return code and vim.iter(all):flatten():totable()
 end
 
 ---@param lines? string[]
@@ -179,36 +134,47 @@ local function cut_command(item)
   end)
 end
 
+---Tracks whether the register is overwritten before the text of a yank arrives; the newer content stays.
+---@param view claude-ide.transcript.View
+---@param register string
+---@return fun(): boolean is_newest call once, when it arrives
+local function watch_register(view, register)
+  local is_newest = true
+  local autocmd = vim.api.nvim_create_autocmd("TextYankPost", {
+    group = "claude-ide.transcript." .. view.buf,
+    desc = "Claude Code: keep later yanks",
+    callback = function()
+      local other = vim.v.event.regname
+      is_newest = is_newest and (other == "_" or other ~= register and register ~= '"')
+    end,
+  })
+  return function()
+    pcall(vim.api.nvim_del_autocmd, autocmd)
+    return is_newest
+  end
+end
+
 ---@param view claude-ide.transcript.View
 function M.yank(view)
   local spot, item = view.canvas:spot(vim.api.nvim_win_get_cursor(0)[1])
-  local register = vim.v.register -- now: reading rows is asynchronous
+  local register = vim.v.register -- now: reading a message is asynchronous
   if not item then
     return into_register(nil, register)
   end
   local lines, from_before, goes_on = M.at(item, spot.offset)
-  local next_row = view.known[spot.row + 1] -- nil: not read yet, or the end
-  local may_go_on = goes_on
-    and spot.row + 1 < view.canvas.heights:len()
-    and (not next_row or next_row.continues)
-  local is_part = lines and (from_before or may_go_on)
+  if lines and (from_before or goes_on) then
+    lines = of_rows(view.canvas, spot.row, spot.offset)
+  end
   local cut = not lines and cut_command(item)
-  if not is_part and not cut then
+  if not cut then
     return into_register(lines, register)
   end
-  local is_newest = offscreen.watch_register(view, register)
-  local function done(all)
+  local is_newest = watch_register(view, register)
+  targets.read_more(view, cut, function(block)
     if is_newest() then
-      into_register(all, register)
+      into_register(lines_of(block.input.command), register)
     end
-  end
-  if cut then
-    targets.read_more(view, cut, function(block)
-      done(lines_of(block.input.command))
-    end)
-  else
-    of_rows(view, spot.row, spot.offset, done)
-  end
+  end)
 end
 
 return M

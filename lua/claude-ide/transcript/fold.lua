@@ -1,4 +1,4 @@
--- Folds of a transcript. They are manual and created when a row is rendered, so that their cost depends on the rendered part only.
+-- Folds of a transcript. They are manual and created with a row's text.
 -- Also the text of closed folds.
 
 local lazy = require("claude-ide.lazy")
@@ -35,7 +35,7 @@ function M.create(canvas, created)
   local placed = {}
   for _, new in ipairs(created) do
     local rendered = canvas.rows[new.row]
-    local line = canvas.heights:before(new.row)
+    local line = canvas:before(new.row)
     for _, item in ipairs(rendered and rendered.items or {}) do
       if item == new.item then
         placed[#placed + 1] = { line = line, new = new }
@@ -63,7 +63,7 @@ function M.create_all(canvas, win)
     local view = vim.fn.winsaveview()
     vim.cmd("silent! normal! zE")
     for row, rendered in pairs(canvas.rows) do
-      local line = canvas.heights:before(row)
+      local line = canvas:before(row)
       for _, item in ipairs(rendered.items) do
         create(line, item)
         line = line + #item.lines

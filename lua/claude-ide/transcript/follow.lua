@@ -15,25 +15,15 @@ local winbar = lazy("claude-ide.transcript.winbar")
 
 local M = {}
 
----@param view claude-ide.transcript.View
----@param from integer row
----@param len integer current number of rows
-local function forget(view, from, len)
-  for row = from, math.max(len, view.canvas.heights:len()) - 1 do
-    view.known[row] = nil
-    view.canvas:mark_stale(row)
-  end
-end
-
----The rest of a huge file was read: known rows stay, with new ids, below the new ones.
+---The rest of a huge file was read: its rows come before those in the buffer, which have new ids.
 ---@param view claude-ide.transcript.View
 ---@param delta claude-ide.sessions.Delta
 local function complete(view, delta)
   local canvas, shift = view.canvas, delta.shift or 0
-  view.known = {}
-  painter.reset(view)
+  view.uncoloured, view.when_loaded, view.wanted_row = {}, {}, nil
+  canvas.is_end_only = not view.source:info().complete
   canvas:edit(function()
-    canvas:prepend(shift)
+    canvas:shift(shift)
     canvas:resize(delta.len)
   end, shift)
   canvas:mark_all_stale()
@@ -45,8 +35,7 @@ end
 ---@param view claude-ide.transcript.View
 ---@param delta claude-ide.sessions.Delta
 local function replace(view, delta)
-  view.known = {}
-  painter.reset(view)
+  view.uncoloured, view.when_loaded, view.wanted_row = {}, {}, nil
   agent_reader.close_all(view)
   view.canvas:edit(function()
     view.canvas:resize(0)
@@ -65,12 +54,12 @@ local function change(view, delta)
   end
   for _, row in ipairs(delta.changed or {}) do
     -- The beginning of the next row depends on it.
-    for _, other in ipairs({ row, row + 1 }) do
-      view.known[other] = nil
-      view.canvas:mark_stale(other)
-    end
+    view.canvas:mark_stale(row)
+    view.canvas:mark_stale(row + 1)
   end
-  forget(view, delta.from, delta.len)
+  for row = delta.from, math.max(delta.len, view.canvas.heights:len()) - 1 do
+    view.canvas:mark_stale(row)
+  end
   if delta.len ~= view.canvas.heights:len() then
     view.canvas:edit(function()
       view.canvas:resize(delta.len)
@@ -185,7 +174,6 @@ function M.append(view, text, bytes)
   when_free(view, function()
     if not grow(view, text, bytes) then
       local row = view.canvas.heights:len() - 1
-      view.known[row] = nil -- an earlier response may be on its way
       view.canvas:mark_stale(row)
       loader.update(view)
     end
@@ -197,8 +185,8 @@ end
 ---@param is_one fun(tool: claude-ide.sessions.ToolRow): boolean
 local function draw_calls_again(view, is_one)
   view.canvas:distrust()
-  for row in pairs(view.canvas.rows) do
-    if vim.iter((view.known[row] or {}).tools or {}):any(is_one) then
+  for row, rendered in pairs(view.canvas.rows) do
+    if vim.iter(rendered.row.tools or {}):any(is_one) then
       view.canvas:mark_stale(row)
     end
   end

@@ -1,7 +1,7 @@
 -- Transcripts of sessions: read-only buffers that follow their session.
--- A `source` provides messages, a `view` shows them. `heights` maps rows to lines, `canvas` changes the text, `viewport` keeps windows
--- in place, `loader` decides what is rendered, `render` turns messages into lines, `painter` highlights them. Rows near a window are
--- rendered first, then others up to a limit; the rest are empty lines, which `search` and `offscreen` cover.
+-- A `source` provides messages, a `view` shows them. `canvas` maps rows to lines and changes the text, `viewport` keeps windows in
+-- place, `loader` decides what is drawn, `render` turns messages into lines, `painter` highlights them. The newest rows are loaded
+-- first, then earlier ones up to a limit. Of a longer session the buffer has the end; its first line tells of the rest and loads it.
 
 local open_views = require("claude-ide.transcript.open_views")
 local lazy = require("claude-ide.lazy")

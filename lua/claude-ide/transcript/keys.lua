@@ -7,7 +7,6 @@ local code = lazy("claude-ide.transcript.code")
 local key_list = lazy("claude-ide.ui.key_list")
 local motions = lazy("claude-ide.transcript.motions")
 local safely = lazy("claude-ide.base.safely")
-local search = lazy("claude-ide.transcript.search")
 local targets = lazy("claude-ide.transcript.targets")
 local window = lazy("claude-ide.base.window")
 
@@ -75,12 +74,6 @@ local KEYS = {
   export = function(view)
     actions.run_by_id("export", view.session)
   end,
-  search_next = function(view)
-    search.again(view, "n")
-  end,
-  search_previous = function(view)
-    search.again(view, "N")
-  end,
   close = leave,
   help = function()
     M.help()
@@ -91,7 +84,7 @@ local KEYS = {
 local BUILT_IN = {
   { "za zR zM", "open or close folds" },
   { "G", "go to the end and follow what is said" },
-  { "/ ?", "search this transcript; :Claude grep searches all" },
+  { "/ ? n N", "search this transcript; :Claude grep searches all" },
 }
 
 ---@param view claude-ide.transcript.View

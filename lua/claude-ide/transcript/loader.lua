@@ -1,5 +1,5 @@
--- Renders rows near the windows: requests them drawn, and shows them in short time slices so that no key waits. `painter`
--- highlights them when there is nothing else to do.
+-- Fills a transcript's buffer: requests rows drawn, and shows them in short time slices so that no key waits. First the newest rows,
+-- then earlier ones above them, up to a limit that the user can raise. `painter` highlights what is near a window.
 -- Invariant: at most one request is pending, and a response to an older state of the transcript is dropped.
 
 local painter = require("claude-ide.transcript.painter")
@@ -14,11 +14,12 @@ local winbar = lazy("claude-ide.transcript.winbar")
 
 local M = {}
 
----Rows per request.
-local ROWS = 24
----Maximum lines of rendered rows; and how many are rendered when idle, so that Neovim's text commands work on all of a transcript
----that is not huge.
-M.KEPT_LINES, M.FILLED_LINES = 30000, 20000
+---Rows per request: of those that the user waits for, and of others.
+local ROWS, MORE_ROWS = 24, 200
+---Lines of earlier rows that are added at once.
+local PIECE = 200
+---Lines of the newest messages that are loaded unasked.
+M.LINES = 20000
 
 ---Whether lines may come and go: not when the next key acts on a range whose start would not move along. The canvas keeps a
 ---visual selection, and a motion waits for its own request.
@@ -36,6 +37,42 @@ function M.may_change(view, key, again)
   end
   waits.when_text_may_change(("transcript %d %s"):format(view.buf, key), again, is_blocked)
   return false
+end
+
+---Earlier rows of a response, as many as make a piece.
+---@param view claude-ide.transcript.View
+---@param rows integer[]
+---@param drawn table<integer, claude-ide.transcript.Drawn> by row
+---@param at integer
+---@return integer at the next one
+local function put_earlier(view, rows, drawn, at)
+  local earlier, lines, row = {}, 0, rows[at]
+  while drawn[row] and rows[at] == row and lines < PIECE do
+    earlier[#earlier + 1] = drawn[row]
+    for _, item in ipairs(drawn[row].items) do
+      lines = lines + #item.lines
+    end
+    painter.want(view, row)
+    at, row = at + 1, row - 1
+  end
+  view.canvas:prepend(earlier)
+  return at
+end
+
+---@param view claude-ide.transcript.View
+---@param rows integer[]
+---@param drawn table<integer, claude-ide.transcript.Drawn> by row
+---@param at integer
+---@return integer at the next one
+local function put(view, rows, drawn, at)
+  local canvas, row = view.canvas, rows[at]
+  if drawn[row] and row == canvas.first - 1 then
+    return put_earlier(view, rows, drawn, at)
+  elseif drawn[row] and (canvas.rows[row] or row == canvas.stop and row < canvas.heights:len()) then
+    canvas:put(row, drawn[row])
+    painter.want(view, row)
+  end
+  return at + 1
 end
 
 ---@param view claude-ide.transcript.View
@@ -61,13 +98,7 @@ local function show(view, rows, drawn, from)
   view.canvas:edit(function()
     local is_over = slice.begin()
     repeat
-      local row = rows[at]
-      local one = view.known[row] and drawn[row]
-      if one and row < view.canvas.heights:len() then
-        view.canvas:answer(row, one.items)
-        painter.want(view, row)
-      end
-      at = at + 1
+      at = put(view, rows, drawn, at)
     until at > #rows or is_over()
   end)
   if at <= #rows then
@@ -108,66 +139,81 @@ local function ask(view, rows)
       view.again = view.again or generation ~= view.generation
       return failed(view, err)
     end
-    for row, one in pairs(drawn) do
-      view.known[row] = one.row
-    end
     while_open.guarded(view, function()
       show(view, rows, drawn, 1)
     end)
   end)
 end
 
----Drops distant rows when there are too many: down to half the limit, so that it is rarely needed, and a few rows per turn, since
----each takes its marks along.
+---@param rows integer[] to append to
+---@param first integer
+---@param last integer
+---@param step 1|-1
+---@param most integer
+local function add(rows, first, last, step, most)
+  for row = first, last, step do
+    if #rows >= most then
+      return
+    end
+    rows[#rows + 1] = row
+  end
+end
+
+---The rows that the user waits for: stale ones near the windows, and new ones.
 ---@param view claude-ide.transcript.View
----@param ranges claude-ide.transcript.Range[]
-local function forget_far(view, ranges)
-  if not view.forgetting and view.canvas.lines <= M.KEPT_LINES then
-    return
+---@return integer[]
+function M.urgent(view)
+  local canvas = view.canvas
+  local rows = {}
+  for _, row in ipairs(canvas.stale > 0 and render_order.near(canvas) or {}) do
+    if canvas.rows[row].stale and #rows < ROWS then
+      rows[#rows + 1] = row
+    end
   end
-  local far = render_order.far(view.canvas, ranges, M.KEPT_LINES / 2)
-  view.forgetting = #far > 0
-  if #far == 0 then
-    return
-  end
-  view.full = true
-  view.canvas:edit(function()
-    local is_over = slice.begin()
-    for _, row in ipairs(far) do
-      view.canvas:drop(row)
-      view.known[row], view.uncoloured[row] = nil, nil
-      if is_over() then
-        break
+  add(rows, canvas.stop, canvas.heights:len() - 1, 1, ROWS)
+  return rows
+end
+
+---Other rows to draw: stale ones, and earlier ones until there are enough. A text that has several rows is loaded whole.
+---@param view claude-ide.transcript.View
+---@return integer[]
+function M.others(view)
+  local canvas = view.canvas
+  local rows = {}
+  if canvas.stale > 0 then
+    for row = canvas.stop - 1, canvas.first, -1 do
+      if canvas.rows[row].stale and #rows < MORE_ROWS then
+        rows[#rows + 1] = row
       end
     end
-  end)
-  local function go_on()
-    if M.may_change(view, "far", go_on) then
-      M.update(view)
+    return rows
+  end
+  local top = canvas.rows[canvas.first]
+  if
+    canvas:lines() < (view.wanted_lines or M.LINES)
+    or canvas.first > (view.wanted_row or canvas.first)
+    or top and top.row.continues
+  then
+    add(rows, canvas.first - 1, 0, -1, top and MORE_ROWS or ROWS)
+  end
+  return rows
+end
+
+---Calls those who wait for rows that are there now.
+---@param view claude-ide.transcript.View
+local function tell_loaded(view)
+  local canvas, waiting = view.canvas, view.when_loaded
+  view.when_loaded = {}
+  for _, one in ipairs(waiting) do
+    if one.row >= canvas.first and one.row < canvas.stop then
+      one.done()
+    else
+      table.insert(view.when_loaded, one)
     end
   end
-  while_open.later(view, go_on)
 end
 
----Distant rows to render when idle.
----@param view claude-ide.transcript.View
----@param ranges claude-ide.transcript.Range[]
----@return integer[]
-local function rows_to_fill(view, ranges)
-  local canvas = view.canvas
-  local count = canvas.count
-  if view.full or view.colouring or canvas.lines >= M.FILLED_LINES then
-    return {}
-  elseif count == canvas.heights:len() and canvas.stale == 0 then
-    return {} -- all rows are rendered
-  elseif view.filled_from == count then
-    return {} -- the last request failed to render more
-  end
-  view.filled_from = count
-  return render_order.around(canvas, ranges, ROWS)
-end
-
----Renders missing rows near the windows, then gradually the rest.
+---Draws what is missing or stale: what the user waits for, then the rest.
 ---@param view claude-ide.transcript.View
 function M.update(view)
   if not while_open.is_alive(view) or not view.source:info() then
@@ -177,22 +223,43 @@ function M.update(view)
     return
   end
   view.again = false
-  local ranges = render_order.ranges(view.buf)
-  if #ranges == 0 then
+  tell_loaded(view)
+  if view.busy or #vim.fn.win_findbuf(view.buf) == 0 then
     return
   end
-  local rows = render_order.wanted(view.canvas, ranges, ROWS)
-  if #rows == 0 then
-    forget_far(view, ranges)
+  local rows = M.urgent(view)
+  if #rows == 0 and next(view.canvas.rows) then
     M.colour(view)
-    rows = rows_to_fill(view, ranges)
+  end
+  if #rows == 0 and not view.colouring then
+    rows = M.others(view)
   end
   if #rows > 0 then
     ask(view, rows)
   end
 end
 
----Highlights what is rendered, then continues with distant rows.
+---Loads as many lines of earlier messages as there are already.
+---@param view claude-ide.transcript.View
+function M.load_more(view)
+  view.wanted_lines = 2 * math.max(view.canvas:lines(), M.LINES / 2)
+  M.update(view)
+end
+
+---Loads all from a row on.
+---@param view claude-ide.transcript.View
+---@param row integer
+---@param done fun() called when it is in the buffer; not if the rows are replaced before
+function M.load(view, row, done)
+  if view.canvas.rows[row] then
+    return done()
+  end
+  view.wanted_row = math.min(view.wanted_row or row, row)
+  table.insert(view.when_loaded, { row = row, done = done })
+  M.update(view)
+end
+
+---Highlights what is near a window, then continues with other rows.
 ---@param view claude-ide.transcript.View
 function M.colour(view)
   painter.colour(view, M.update)

@@ -145,7 +145,7 @@ function M.go(view, row, match)
     return
   end
   grep_text.define()
-  local lnum = view.canvas.heights:before(row) + line + 1
+  local lnum = view.canvas:before(row) + line + 1
   vim.api.nvim_win_set_cursor(0, { lnum, place and place.col or 0 })
   vim.cmd("normal! zvzz")
   if place then

@@ -1,9 +1,8 @@
--- Motions between prompts, tool calls and edits, and to a message; they include rows that are not rendered.
+-- Motions between prompts, tool calls and edits, and to a message. They load earlier messages when they need them.
 
 local lazy = require("claude-ide.lazy")
 local follow = lazy("claude-ide.transcript.follow")
 local loader = lazy("claude-ide.transcript.loader")
-local native = lazy("claude-ide.library.native")
 local notice = lazy("claude-ide.base.notice")
 local render = lazy("claude-ide.transcript.render")
 local transcript_match = lazy("claude-ide.transcript.match")
@@ -13,112 +12,89 @@ local M = {}
 
 ---@alias claude-ide.transcript.Stop "prompt"|"tool"|"edit"
 
----Timeout of a jump; the library responds within a few milliseconds.
+---How long a jump may wait for earlier messages.
 M.WAIT_MS = 1000
----Rows per request.
-local ROWS = 500
 
----@class claude-ide.transcript.StopKind
----@field row fun(row: claude-ide.sessions.Row): boolean whether a row contains one
----@field item fun(item: claude-ide.transcript.Item): boolean whether an item is one
-
----@type table<claude-ide.transcript.Stop, claude-ide.transcript.StopKind>
-local STOPS = {
-  prompt = {
-    row = function(row)
-      return render.is_prompt(row.kind)
-    end,
-    item = function(item)
-      return item.kind == "heading"
-    end,
-  },
-  tool = {
-    row = function(row)
-      return (row.tools and #row.tools > 0) or row.kind == "results"
-    end,
-    item = function(item)
-      return item.kind == "tool"
-    end,
-  },
-  edit = {
-    row = function(row)
-      local names = native.writing_tools() or {}
-      return vim.iter(row.tools or {}):any(function(tool)
-        return vim.list_contains(names, tool.name)
-      end)
-    end,
-    item = function(item)
-      return item.edit == true
-    end,
-  },
+---Whether a row's item is one to stop at.
+---@type table<claude-ide.transcript.Stop, fun(item: claude-ide.transcript.Item, row: claude-ide.sessions.Row): boolean>
+local IS_STOP = {
+  prompt = function(item, row)
+    return item.kind == "heading" and render.is_prompt(row.kind)
+  end,
+  tool = function(item)
+    return item.kind == "tool"
+  end,
+  edit = function(item)
+    return item.edit == true
+  end,
 }
 
----Requests rows and blocks until they arrive.
+---The next line to stop at, in the buffer.
 ---@param view claude-ide.transcript.View
----@param from integer
----@param count integer
----@return table<integer, claude-ide.sessions.Row>?
-local function ask(view, from, count)
-  local rows, done = nil, false
-  view.source:rows(from, count, function(found)
-    rows, done = found, true
-  end)
-  vim.wait(M.WAIT_MS, function()
-    return done
-  end, 1)
-  if not rows then
-    return nil
-  end
-  local by_row = {}
-  for at, row in ipairs(rows) do
-    by_row[from + at - 1] = row
-  end
-  return by_row
-end
-
----Lines of a row to stop at.
----@param view claude-ide.transcript.View
----@param row integer
+---@param from integer line, from 1
 ---@param stop claude-ide.transcript.Stop
----@return integer[] lnums
-local function lines_in(view, row, stop)
-  local rendered, lnums = view.canvas.rows[row], {}
-  local line = view.canvas.heights:before(row)
-  for _, item in ipairs(rendered and rendered.items or {}) do
-    if STOPS[stop].item(item) then
-      lnums[#lnums + 1] = line + 1
-    end
-    line = line + #item.lines
-  end
-  return lnums
-end
-
----The next row to stop at.
----@param view claude-ide.transcript.View
----@param row integer to start with
 ---@param step 1|-1
----@param stop claude-ide.transcript.Stop
----@return integer?
-local function next_row(view, row, step, stop)
-  local len = view.canvas.heights:len()
-  local cache = {} ---@type table<integer, claude-ide.sessions.Row>
-  while row >= 0 and row < len do
-    local known = view.known[row] or cache[row]
-    if not known then
-      local from = step > 0 and row or math.max(row - ROWS + 1, 0)
-      local rows = ask(view, from, ROWS)
-      if not rows or not rows[row] then
-        return nil
+---@return integer? lnum
+local function next_stop(view, from, stop, step)
+  local canvas, found = view.canvas, nil
+  local row = canvas:at(from)
+  local rendered = canvas.rows[row]
+  while rendered and not found do
+    local lnum = canvas:before(row) + 1
+    for _, item in ipairs(rendered.items) do
+      if IS_STOP[stop](item, rendered.row) and (step > 0 and lnum > from or step < 0 and lnum < from) then
+        found = step > 0 and found or lnum
       end
-      cache, known = rows, rows[row]
-    end
-    if STOPS[stop].row(known) then
-      return row
+      lnum = lnum + #item.lines
     end
     row = row + step
+    rendered = canvas.rows[row]
   end
-  return nil
+  return found
 end
+
+---Loads earlier messages and blocks until some are there: an operator needs the end of its motion.
+---@param view claude-ide.transcript.View
+---@param deadline number
+---@return boolean
+local function load_earlier(view, deadline)
+  local canvas, generation = view.canvas, view.generation
+  local first = canvas.first
+  local left = math.ceil(deadline - vim.uv.hrtime() / 1e6)
+  if first == 0 or left <= 0 then
+    return false
+  end
+  loader.load(view, first - 1, function() end)
+  vim.wait(left, function()
+    return view.closed or canvas.first < first or view.generation ~= generation
+  end, 1)
+  return not view.closed and canvas == view.canvas and view.generation == generation and canvas.first < first
+end
+
+---The line to stop at `count` stops away, or the last one before that.
+---@param view claude-ide.transcript.View
+---@param stop claude-ide.transcript.Stop
+---@param step 1|-1
+---@param count integer
+---@return integer? lnum
+local function find(view, stop, step, count)
+  local canvas, deadline = view.canvas, vim.uv.hrtime() / 1e6 + M.WAIT_MS
+  local lnum, found = vim.api.nvim_win_get_cursor(0)[1], nil
+  local spot = canvas:spot(step < 0 and canvas:is_head(lnum) and lnum + 1 or lnum)
+  while count > 0 do
+    local next_one = next_stop(view, canvas:lnum(spot), stop, step)
+    if next_one then
+      spot, count = canvas:spot(next_one), count - 1
+      found = spot
+    elseif step > 0 or not load_earlier(view, deadline) then
+      break
+    end
+  end
+  return found and view.canvas == canvas and canvas:lnum(found) or nil
+end
+
+---Rows that are loaded without a word.
+local FEW_ROWS = 400
 
 ---Moves to a line. One that was not visible scrolls to the top, so that the text below it is visible.
 ---@param view claude-ide.transcript.View
@@ -131,99 +107,12 @@ local function go(view, lnum)
   end
 end
 
----Moves to a row and blocks until it is rendered.
+---Moves to a row.
 ---@param view claude-ide.transcript.View
----@param row integer
----@return boolean
-function M.go_to_row(view, row)
-  go(view, view.canvas.heights:before(row) + 1)
-  loader.update(view)
-  local rendered = vim.wait(M.WAIT_MS, function()
-    return view.closed or view.canvas.rows[row] ~= nil
-  end, 1)
-  if rendered and not view.closed then
-    local first = view.canvas.rows[row] and view.canvas.rows[row].items[1]
-    local gap = first and first.kind == "gap" and 1 or 0
-    go(view, view.canvas.heights:before(row) + 1 + gap)
-  end
-  return rendered
-end
-
----@param view claude-ide.transcript.View
----@param stop claude-ide.transcript.Stop
----@param step 1|-1
----@return boolean moved
-local function jump_once(view, stop, step)
-  local lnum = vim.api.nvim_win_get_cursor(0)[1]
-  local row = view.canvas.heights:at(lnum - 1) ---@type integer?
-  while row do
-    local target
-    for _, stop_lnum in ipairs(lines_in(view, row, stop)) do
-      local is_first = step > 0 and stop_lnum > lnum and not target
-      if is_first or (step < 0 and stop_lnum < lnum) then
-        target = stop_lnum
-      end
-    end
-    if target then
-      go(view, target)
-      return true
-    end
-    local found = next_row(view, row + step, step, stop)
-    if found and not view.canvas.rows[found] then
-      local id = view.generation
-      M.go_to_row(view, found)
-      if view.closed or view.generation ~= id or not view.canvas.rows[found] then
-        return true
-      end
-    end
-    row = found
-    if row then
-      -- Search the row from its edge.
-      lnum = step > 0 and view.canvas.heights:before(row) or view.canvas.heights:before(row + 1) + 1
-    end
-  end
-  return false
-end
-
----The row of the prompt `count` prompts away, or the last one before that.
----@param view claude-ide.transcript.View
----@param step 1|-1
----@param count integer
----@return integer? row
-local function prompt_row(view, step, count)
-  local lnum = vim.api.nvim_win_get_cursor(0)[1]
-  local row, found = view.canvas.heights:at(lnum - 1), nil
-  local heading = lines_in(view, row, "prompt")[1]
-  if heading and step < 0 and heading < lnum or heading and step > 0 and heading > lnum then
-    row = row - step -- start with the row's own heading
-  end
-  for _ = 1, count do
-    local next_one = next_row(view, row + step, step, "prompt")
-    if not next_one then
-      break
-    end
-    row, found = next_one, next_one
-  end
-  return found
-end
-
----@param view claude-ide.transcript.View
----@param stop claude-ide.transcript.Stop
----@param step 1|-1
----@param count integer
-local function go_by(view, stop, step, count)
-  if stop == "prompt" then
-    local row = prompt_row(view, step, count)
-    if row then
-      M.go_to_row(view, row)
-    end
-    return
-  end
-  for _ = 1, count do
-    if not jump_once(view, stop, step) then
-      break
-    end
-  end
+---@param row integer rendered
+local function go_to_row(view, row)
+  local top = view.canvas.rows[row].items[1]
+  go(view, view.canvas:before(row) + 1 + (top and top.kind == "gap" and 1 or 0))
 end
 
 ---Selects the range of an operator: lines added since would not move its start. An end before the first column excludes its line,
@@ -258,16 +147,19 @@ function M.jump(view, stop, step, count)
   local is_operator = waits.pending_range(view.buf) == "operator"
   vim.cmd("normal! m'")
   view.moving = true
-  local ok, err = xpcall(go_by, debug.traceback, view, stop, step, count)
+  local ok, found = xpcall(find, debug.traceback, view, stop, step, count)
   view.moving = false
   if not ok then
-    error(err, 0)
+    error(found, 0)
+  elseif found then
+    go(view, found)
   end
   local start, now = { view.canvas:lnum(spot), from[2] }, vim.api.nvim_win_get_cursor(0)
   if now[1] == start[1] and vim.api.nvim_get_mode().mode == "n" then
     local where = step > 0 and "below" or "above"
     local what = ({ prompt = "prompt", tool = "tool call", edit = "edit" })[stop]
-    notice.info(("No %s %s."):format(what, where))
+    local more = step < 0 and view.canvas:has_earlier() and " in what is loaded" or ""
+    notice.info(("No %s %s%s."):format(what, where, more))
   elseif now[1] ~= start[1] and is_operator then
     select_range(now[1] < start[1] and now or start, now[1] < start[1] and start or now)
   end
@@ -287,14 +179,22 @@ function M.go_to_message(view, id, win, match)
     if view.closed or not vim.api.nvim_win_is_valid(win) or vim.api.nvim_win_get_buf(win) ~= view.buf then
       return
     elseif position and position.place == "row" then
-      vim.api.nvim_win_call(win, function()
-        M.go_to_row(view, position.row)
-        vim.cmd("normal! zt")
-        if match then
-          transcript_match.go(view, position.row, match)
+      local count = view.canvas.first - position.row
+      if count > FEW_ROWS then
+        notice.info(("Loading %d messages …"):format(count))
+      end
+      loader.load(view, position.row, function()
+        if vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win) == view.buf then
+          vim.api.nvim_win_call(win, function()
+            go_to_row(view, position.row)
+            vim.cmd("normal! zt")
+            if match then
+              transcript_match.go(view, position.row, match)
+            end
+          end)
+          loader.update(view)
         end
       end)
-      loader.update(view)
     elseif position and position.place == "other_branch" and source.show_branch then
       source:show_branch(id, function(delta)
         if delta and not view.closed then

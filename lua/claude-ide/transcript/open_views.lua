@@ -9,18 +9,16 @@ local M = {}
 ---@field ended? boolean it was last drawn as not running
 ---@field buf integer
 ---@field canvas claude-ide.transcript.Canvas
----@field known table<integer, claude-ide.sessions.Row> rows read near the windows
 ---@field agents table<string, claude-ide.transcript.AgentView> by tool call
 ---@field uncoloured table<integer, true> rows
----@field to_colour integer[] the same as a stack, possibly with rows that are done
 ---@field generation integer incremented when all ids become invalid
 ---@field busy boolean a request is pending
 ---@field again boolean update again after it
 ---@field colouring boolean
 ---@field columns? number text width of the windows when tables were last drawn
----@field forgetting? boolean distant rows are being dropped
----@field filled_from? integer rendered rows at the last idle request
----@field full? boolean rows had to be dropped: distant ones stay empty
+---@field wanted_lines? integer lines that the user asked for
+---@field wanted_row? integer row from which on all is loaded
+---@field when_loaded { row: integer, done: fun() }[] who waits for rows
 ---@field moving? boolean a motion waits for its row
 ---@field queued_changes? (fun())[] queued until lines may come and go
 ---@field closed boolean

@@ -1,4 +1,4 @@
--- Highlights a transcript when idle: visible rows first, a few pieces per turn.
+-- Highlights what is near the windows of a transcript, visible rows first, a few pieces per turn.
 -- Pieces of a growing text are kept: only the one with its last line is highlighted again.
 
 local slice = require("claude-ide.base.slice")
@@ -12,41 +12,22 @@ local transcript_pieces = lazy("claude-ide.transcript.pieces")
 
 local M = {}
 
----Queues a row.
+---Highlights a row once it is near a window.
 ---@param view claude-ide.transcript.View
 ---@param row integer
 function M.want(view, row)
-  if not view.uncoloured[row] then
-    view.uncoloured[row] = true
-    view.to_colour[#view.to_colour + 1] = row
-  end
+  view.uncoloured[row] = true
 end
 
----Clears the queue: row numbers have changed.
----@param view claude-ide.transcript.View
-function M.reset(view)
-  view.uncoloured, view.to_colour = {}, {}
-end
-
----The next row to highlight: a visible one, else any.
+---The next row to highlight.
 ---@param view claude-ide.transcript.View
 ---@return integer? row
 local function next_uncoloured(view)
-  local canvas = view.canvas
-  for _, range in ipairs(render_order.ranges(view.buf)) do
-    local first, last = canvas.heights:at(range.top - 1), canvas.heights:at(range.bottom - 1)
-    for row = first, last do
-      if view.uncoloured[row] then
-        return row
-      end
-    end
-  end
-  repeat
-    local row = table.remove(view.to_colour)
-    if row and view.uncoloured[row] then
+  for _, row in ipairs(render_order.near(view.canvas)) do
+    if view.uncoloured[row] then
       return row
     end
-  until not row
+  end
   return nil
 end
 
@@ -238,11 +219,11 @@ local function go_on(view, colouring)
   return piece == nil
 end
 
----Highlights rendered rows, a few pieces per turn.
+---Highlights what is near a window, a few pieces per turn.
 ---@param view claude-ide.transcript.View
----@param done fun(view: claude-ide.transcript.View) called when distant rows may be rendered
+---@param done fun(view: claude-ide.transcript.View) called after the last one
 function M.colour(view, done)
-  if view.colouring or not while_open.is_alive(view) or not next(view.uncoloured) then
+  if view.colouring or not while_open.is_alive(view) or not next_uncoloured(view) then
     return
   end
   local work = {} ---@type claude-ide.transcript.Colouring[]
@@ -254,10 +235,10 @@ function M.colour(view, done)
       if not current then
         local row = next_uncoloured(view)
         if not row then
-          -- Not when rows had to be dropped: it would render and drop them forever.
-          return not view.full and done(view) or nil
+          return done(view)
         end
         view.uncoloured[row] = nil
+        view.canvas:mark_row(row)
         work = colourings(view, row)
       elseif go_on(view, current) then
         work[#work] = nil

@@ -72,6 +72,7 @@ local waits = lazy("claude-ide.sessions.waits")
 ---@field prose claude-ide.transcript.Prose[]
 ---@field targets claude-ide.transcript.Target[]
 ---@field open_end? claude-ide.transcript.OpenEnd
+---@field is_marked? boolean its marks are in the buffer
 
 local M = {}
 

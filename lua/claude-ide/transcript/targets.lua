@@ -7,6 +7,7 @@ local branch = lazy("claude-ide.transcript.branch")
 local bus = lazy("claude-ide.base.bus")
 local edit = lazy("claude-ide.transcript.edit")
 local guard = lazy("claude-ide.ui.guard")
+local loader = lazy("claude-ide.transcript.loader")
 local native = lazy("claude-ide.library.native")
 local notice = lazy("claude-ide.base.notice")
 local open_views = lazy("claude-ide.transcript.open_views")
@@ -183,7 +184,12 @@ end
 ---Enter on the line under the cursor.
 ---@param view claude-ide.transcript.View
 function M.enter(view)
-  local spot, item = view.canvas:spot(vim.api.nvim_win_get_cursor(0)[1])
+  local lnum = vim.api.nvim_win_get_cursor(0)[1]
+  if view.canvas:is_head(lnum) then
+    vim.api.nvim_win_set_cursor(0, { lnum + 1, 0 }) -- stays beside what it was above
+    return loader.load_more(view)
+  end
+  local spot, item = view.canvas:spot(lnum)
   local went_on = not item and open_views.went_on(view)
   if went_on and viewport.is_at_end(0) then
     local win = vim.api.nvim_get_current_win()

@@ -14,7 +14,6 @@ local keys = lazy("claude-ide.transcript.keys")
 local loader = lazy("claude-ide.transcript.loader")
 local match = lazy("claude-ide.transcript.match")
 local notice = lazy("claude-ide.base.notice")
-local offscreen = lazy("claude-ide.transcript.offscreen")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local painter = lazy("claude-ide.transcript.painter")
 local safely = lazy("claude-ide.base.safely")
@@ -70,14 +69,14 @@ end
 ---@param view claude-ide.transcript.View
 local function lay_out(view)
   view.canvas = canvas.new(view.buf)
-  view.known, view.queued_changes = {}, nil
+  view.queued_changes, view.uncoloured, view.when_loaded, view.wanted_row = nil, {}, {}, nil
   view.busy, view.again, view.colouring = false, false, false
-  view.uncoloured, view.to_colour = {}, {}
   own_buffer.change(view.buf, function()
     vim.api.nvim_buf_set_lines(view.buf, 0, -1, false, { "" })
   end)
   local info = view.source:info()
   if info then
+    view.canvas.is_end_only = not info.complete
     view.canvas:edit(function()
       view.canvas:resize(info.len)
     end)
@@ -125,20 +124,13 @@ local function create_autocommands(view)
   end)
   on("CursorMoved", "show where in a transcript the cursor is", function()
     match.moved(view)
-    search.moved(view)
     loader.update(view)
-  end)
-  on("TextYankPost", "yank what is no text in a transcript", function()
-    offscreen.yanked(view, vim.deepcopy(vim.v.event) --[[@as any]])
-  end)
-  on({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, "write a transcript to a file", function(event)
-    offscreen.write(view, event.match, event.event == "FileAppendCmd")
   end)
   search.listen(view, group)
   vim.api.nvim_create_autocmd({ "WinScrolled", "WinResized" }, {
     group = group,
-    desc = "Claude Code: render rows near the window",
-    callback = safely.wrap("render what comes near", function()
+    desc = "Claude Code: highlight rows near the window",
+    callback = safely.wrap("highlight what comes near", function()
       if #vim.fn.win_findbuf(view.buf) > 0 then
         loader.update(view)
       end
@@ -209,10 +201,9 @@ function M.create(source, buf)
     session = source.session,
     buf = buf,
     canvas = canvas.new(buf),
-    known = {},
     agents = {},
     uncoloured = {},
-    to_colour = {},
+    when_loaded = {},
     generation = 0,
     busy = false,
     again = false,

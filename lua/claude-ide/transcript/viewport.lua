@@ -1,5 +1,5 @@
--- Keeps windows in place while a transcript's text changes: the same message stays at the same screen line, and a cursor at the end
--- stays at the end.
+-- Keeps windows in place while a transcript's text changes: the same message stays at the same screen line, a cursor at the end
+-- stays at the end, and one on the line that tells of earlier messages stays on it.
 
 local lazy = require("claude-ide.lazy")
 local waits = lazy("claude-ide.base.waits")
@@ -11,6 +11,7 @@ local M = {}
 ---@field cursor claude-ide.transcript.Spot
 ---@field top claude-ide.transcript.Spot
 ---@field screen_line integer of the cursor, from 1
+---@field at_head boolean
 ---@field at_end boolean
 
 ---Whether a window's cursor is at the end, and follows it.
@@ -33,6 +34,7 @@ function M.save(canvas)
         cursor = canvas:spot(view.lnum),
         top = canvas:spot(view.topline),
         screen_line = vim.fn.winline(),
+        at_head = canvas:is_head(view.lnum),
         at_end = M.is_at_end(win),
       }
     end)
@@ -108,6 +110,9 @@ local function restore(canvas, win, saved)
   local view = saved.view
   if saved.at_end then
     show_end(win)
+    return
+  elseif saved.at_head then
+    vim.fn.winrestview(vim.tbl_extend("force", view, { lnum = 1, topline = 1 }))
     return
   end
   local lnum, topline = canvas:lnum(saved.cursor), canvas:lnum(saved.top)

@@ -63,7 +63,7 @@ local function position(view, win)
   elseif len == 0 then
     return "empty"
   end
-  local row = view.canvas.heights:at(vim.api.nvim_win_get_cursor(win)[1] - 1)
+  local row = view.canvas:at(vim.api.nvim_win_get_cursor(win)[1])
   return info.complete and ("%d/%d"):format(row + 1, len) or ("%d/… reading"):format(row + 1)
 end
 

@@ -116,8 +116,6 @@ return {
           key("resume", { "R", "gR" }, "Resume the session in the terminal, also from a chat."),
           key("fork", "gC", "Continue in a copy of the session."),
           key("export", "X", "Export the session as Markdown."),
-          key("search_next", "n", "Next match, in all messages."),
-          key("search_previous", "N", "Previous match."),
           key("close", "q", "Close the transcript and restore the previous buffer."),
           key("help", "g?", "List the keys."),
         },
