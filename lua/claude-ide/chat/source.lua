@@ -41,7 +41,7 @@ local PATIENCE_MS = 3000
 ---@field speaker string
 ---@field cwd string
 ---@field store claude-ide.chat.Store
----@field file? claude-ide.transcript.Source the session's, if it resumes one
+---@field file? claude-ide.transcript.FileSource the session's, if it resumes one
 ---@field facts fun(): claude-ide.transcript.Fact[]
 ---@field runs fun(): boolean
 
@@ -119,7 +119,7 @@ end
 ---@private
 ---@param done fun() called when it is open, or cannot be opened
 function Source:open_file(done)
-  local file = self.file --[[@as claude-ide.transcript.Source]]
+  local file = self.file --[[@as claude-ide.transcript.FileSource]]
   self.file_state = "opening"
   file:open({
     opened = function()
@@ -261,17 +261,6 @@ function Source:info()
     last_reply = own.last_reply or file and file.last_reply,
     total_usage = file and file.total_usage,
   }
-end
-
-function Source:rows(from, count, done)
-  local own =
-    self.store:rows(math.max(from - self.before_len, 0), count - math.max(self.before_len - from, 0))
-  if not self.file or from >= self.before_len then
-    return done(own)
-  end
-  self.file:rows(from, math.min(count, self.before_len - from), function(rows, err)
-    done(rows and vim.list_extend(rows, own), err)
-  end)
 end
 
 function Source:messages(ids, max_text, done)

@@ -21,7 +21,6 @@ local M = {}
 local function complete(view, delta)
   local canvas, shift = view.canvas, delta.shift or 0
   view.uncoloured, view.when_loaded, view.wanted_row = {}, {}, nil
-  canvas.is_end_only = not view.source:info().complete
   canvas:edit(function()
     canvas:shift(shift)
     canvas:resize(delta.len)
@@ -97,6 +96,8 @@ end
 ---@param view claude-ide.transcript.View
 ---@param delta claude-ide.sessions.Delta
 local function apply_now(view, delta)
+  local info = view.source:info()
+  view.canvas.is_end_only = info ~= nil and not info.complete
   if delta.reset then
     view.generation = view.generation + 1
     if delta.shift then
@@ -108,7 +109,6 @@ local function apply_now(view, delta)
     change(view, delta)
   end
   local waiting = view.when_complete
-  local info = view.source:info()
   if waiting and info and info.complete then
     view.when_complete = nil
     waiting()

@@ -107,7 +107,9 @@ local function show(view, rows, drawn, from)
     return
   end
   view.busy = false
-  winbar.refresh(view)
+  if rows[1] >= canvas.heights:len() - ROWS then
+    winbar.refresh(view) -- earlier rows change nothing there
+  end
   while_open.later(view, function()
     M.update(view)
   end)

@@ -16,7 +16,7 @@ local MAX_TEXT, MAX_LINES = 16 * 1024, 1000
 
 ---@param file string
 ---@param cwd? string of the session
----@return claude-ide.transcript.Source
+---@return claude-ide.transcript.FileSource
 function File.new(file, cwd)
   file = path.normalize(file)
   local id = vim.fs.basename(file):gsub("%.jsonl$", "")

@@ -18,7 +18,6 @@
 ---@field open fun(self: claude-ide.transcript.Source, listener: claude-ide.transcript.Listener) starts events
 ---@field close fun(self: claude-ide.transcript.Source) stops events and responses
 ---@field info fun(self: claude-ide.transcript.Source): claude-ide.transcript.Info? current state; nil until it is open
----@field rows fun(self: claude-ide.transcript.Source, from: integer, count: integer, done: claude-ide.sessions.Done<claude-ide.sessions.Row[]>) oldest first
 ---@field messages fun(self: claude-ide.transcript.Source, ids: integer[], max_text: integer, done: claude-ide.sessions.Done<claude-ide.sessions.Message[]>) each text cut to `max_text` bytes
 ---@field draw fun(self: claude-ide.transcript.Source, request: claude-ide.transcript.DrawRequest, done: claude-ide.sessions.Done<table<integer, claude-ide.transcript.Drawn>>) by row: the first ones, as many as fit
 ---@field describe fun(self: claude-ide.transcript.Source, done: fun(about: claude-ide.transcript.About?)) its title; nil: not known yet. No callback if it never will be
