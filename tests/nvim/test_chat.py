@@ -39,6 +39,13 @@ def test_a_prompt_is_answered_in_a_buffer(begin_chat_with_stand_in):
     assert argv[: len(FLAGS)] == FLAGS
 
 
+def test_it_has_the_permission_mode_of_the_options(begin_chat_with_stand_in):
+    nvim = begin_chat_with_stand_in("SAY hello", opts={"terminal": {"permission_mode": "plan"}})
+    wait_answer(nvim, "hello")
+    (argv,) = map(json.loads, (nvim.home / "starts").read_text().splitlines())
+    assert argv[argv.index("--permission-mode") + 1] == "plan"
+
+
 def an_edit_is_our_diff_and_what_the_user_made_of_it_is_written(nvim):
     path = nvim.project / "a.txt"
     say(

@@ -57,6 +57,11 @@ WRONG = [
     ({"server": {"port": "x", "max_connections": 2}}, f'{PORT} "x"; using 0'),
     ({"server": {"port": 70000, "max_connections": 2}}, f"{PORT} 70000; using 0"),
     ({"server": {"port": 1.5, "max_connections": 2}}, f"{PORT} 1.5; using 0"),
+    (
+        {"terminal": {"permission_mode": "ask"}},
+        'terminal.permission_mode: expected one of "default", "manual", "acceptEdits", "plan", "auto", "dontAsk", '
+        '"bypassPermissions", got "ask"; ignored',
+    ),
     ({"server": 3}, "server: expected a table of options, got 3"),
     (
         {"server": {"port_range": [5, 4]}},

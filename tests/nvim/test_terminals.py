@@ -66,6 +66,32 @@ def test_each_has_a_cli_of_its_own_and_takes_the_window_of_the_one_before(start,
     assert len(set(runs)) == 3, "each has a token of its own"
 
 
+PLAN = ["--permission-mode", "plan"]
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "argv"),
+    [
+        (["claude"], "", PLAN),
+        (
+            ["claude", "--verbose"],
+            "--model opus -- --resume",
+            ["--verbose", *PLAN, "--model", "opus", "--", "--resume"],
+        ),
+        (["sh", "-c", 'claude "$@"', "sh"], "", PLAN),
+        (["claude"], "--permission-mode auto", ["--permission-mode", "auto"]),
+        (["claude"], "--permission-mode=auto", ["--permission-mode=auto"]),
+        (["claude", "--permission-mode", "auto"], "", ["--permission-mode", "auto"]),
+        (["claude"], "--dangerously-skip-permissions", ["--dangerously-skip-permissions"]),
+        (["claude"], "--resume", ["--resume"]),
+        (["claude"], "-c", ["-c"]),
+    ],
+)
+def test_a_new_session_gets_the_permission_mode_of_the_options(start, cli, command, args, argv):
+    start(f"Claude {args}", opts={"terminal": {"permission_mode": "plan", "command": command}})
+    assert [one["argv"] for one in cli.starts()] == [argv]
+
+
 @pytest.mark.every_nvim
 def test_toggle_is_for_the_one_used_last(start):
     nvim = start("Claude", "Claude new parser")

@@ -5,6 +5,7 @@ local agent_tools = lazy("claude-ide.terminal.agent_tools")
 local config = lazy("claude-ide.config")
 local environment = lazy("claude-ide.terminal.environment")
 local log = lazy("claude-ide.base.log")
+local permission_mode = lazy("claude-ide.terminal.permission_mode")
 local server = lazy("claude-ide.server")
 local terminal_hooks = lazy("claude-ide.terminal.hooks")
 
@@ -81,6 +82,7 @@ function M.of(opts, run)
     vim.list_extend(argv, { "--session-id", opts.session })
   end
   local args, hooks = opts.args or {}, nil
+  vim.list_extend(argv, permission_mode.of(argv, args))
   argv, hooks, args = terminal_hooks.of(argv, args, cwd, true)
   vim.list_extend(vim.list_extend(argv, hooks), args)
   if not opts.alone then

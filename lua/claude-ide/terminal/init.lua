@@ -12,6 +12,7 @@ local external = lazy("claude-ide.terminal.provider.external")
 local keymaps = lazy("claude-ide.terminal.keymaps")
 local notice = lazy("claude-ide.base.notice")
 local one_line = lazy("claude-ide.base.one_line")
+local permission_mode = lazy("claude-ide.terminal.permission_mode")
 local phrases = lazy("claude-ide.sessions.phrases")
 local remembered = lazy("claude-ide.terminal.remembered")
 local server = lazy("claude-ide.server")
@@ -216,8 +217,9 @@ local function spec_of(args, folder, name)
   local ide_env, given = environment.of(start_server(), vim.fn.environ()), args
   local argv = vim.deepcopy(options.command)
   if options.provider ~= "none" then
-    local hooks ---@type string[]
+    local mode, hooks = permission_mode.of(argv, args), {} ---@type string[], string[]
     argv, hooks, args = terminal_hooks.of(argv, args, cwd)
+    vim.list_extend(argv, mode)
     vim.list_extend(argv, agent_tools.of(RUN:format(next_id)))
     vim.list_extend(argv, hooks)
   end

@@ -64,6 +64,21 @@ return {
         doc = "The CLI and its arguments. No shell is involved.",
       },
       {
+        "permission_mode",
+        kind = kind.one_of({
+          "default",
+          "manual",
+          "acceptEdits",
+          "plan",
+          "auto",
+          "dontAsk",
+          "bypassPermissions",
+        }),
+        doc = "The permission mode of new sessions, in terminals and chats: `--permission-mode` of the CLI, if you give "
+          .. "none. `default` asks before each edit, see |claude-ide-modes|. A resumed session keeps its own. Not set: "
+          .. "the CLI's default.",
+      },
+      {
         "external",
         kind = kind.any_of({
           kind.list(kind.string, 1, '{ "kitty", "--" }'),
