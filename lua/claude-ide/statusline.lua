@@ -5,6 +5,8 @@ local bus = lazy("claude-ide.base.bus")
 local facts = lazy("claude-ide.chat.facts")
 local ide_sessions = lazy("claude-ide.sessions")
 local ide_status = lazy("claude-ide.status")
+local modes = lazy("claude-ide.sessions.modes")
+local own = lazy("claude-ide.terminal.own")
 local phrases = lazy("claude-ide.sessions.phrases")
 local requests = lazy("claude-ide.requests")
 
@@ -17,6 +19,7 @@ local SEPARATOR = " · "
 ---@field text string
 ---@field waiting string
 ---@field working string
+---@field mode string
 ---@field context string
 ---@field limit string
 
@@ -41,6 +44,7 @@ local function watch()
   bus.on("journal_changed", M.refresh)
   bus.on("requests_changed", M.refresh)
   bus.on("limit_changed", M.refresh)
+  bus.on("mode_changed", M.refresh)
 end
 
 ---Values that change without an event, from loaded modules.
@@ -80,10 +84,39 @@ local function head(status)
   return ready > 1 and ("Claude %d"):format(ready) or "Claude"
 end
 
+---What the CLI calls its modes, where their names say it worse.
+---@type table<string, string>
+local MODES = { default = "manual", acceptEdits = "accept edits", bypassPermissions = "bypass permissions" }
+
+---The session of the terminal, else the first one.
+---@param status claude-ide.Status
+---@return claude-ide.sessions.Live?
+local function session_of(status)
+  local terminals = package.loaded["claude-ide.terminal"]
+  return type(terminals) == "table" and terminals.session() or status.sessions[1]
+end
+
+---@param status claude-ide.Status
+---@return string "auto"; "": unknown
+local function mode_of(status)
+  local session = session_of(status)
+  if not session then
+    return ""
+  end
+  modes.attach()
+  local chat = own.other(session.id)
+  local mode = chat and chat.mode or modes.of(session.id) or ""
+  return MODES[mode] or mode
+end
+
 ---The parts in order; nil: omitted.
 ---@type (fun(status: claude-ide.Status): string?)[]
 local PARTS = {
   head,
+  function(status)
+    local mode = #status.sessions == 1 and mode_of(status) or ""
+    return mode ~= "" and mode or nil
+  end,
   function()
     local waiting = requests.phrases()
     return #waiting > 0 and table.concat(waiting, SEPARATOR) or nil
@@ -149,8 +182,7 @@ end
 ---@param status claude-ide.Status
 ---@return string "34%"; "": unknown
 local function context(status)
-  local terminals = package.loaded["claude-ide.terminal"]
-  local session = type(terminals) == "table" and terminals.session() or status.sessions[1]
+  local session = session_of(status)
   if not is_context_shown or not session then
     return ""
   end
@@ -166,6 +198,7 @@ local function build()
     text = whole(status),
     waiting = counted(status, "waiting"),
     working = counted(status, "working"),
+    mode = mode_of(status),
     context = context(status),
     limit = #chats() > 0 and facts.limit(chats()) or "",
   }
@@ -197,8 +230,19 @@ function M.refresh()
   redraw_soon()
 end
 
+---For parts about the terminal's session: it may be another one.
+local follow_terminal = require("claude-ide.base.once")(function()
+  bus.on("terminal_used", M.refresh)
+  vim.api.nvim_create_autocmd("TabEnter", {
+    group = vim.api.nvim_create_augroup("claude-ide.statusline.terminal", { clear = true }),
+    callback = M.refresh,
+    desc = "Claude Code: the tab page's terminal",
+  })
+end)
+
 ---"Claude idle", "Claude working", "Claude waiting: permission"; "Claude" if the state is unknown, "Claude not connected" without a
----CLI; then what needs attention: "2 diffs", "3 to review" (changed files), "1 queued", "selection off".
+---CLI; then the permission mode of the only session, if it is known: "auto"; then what needs attention: "2 diffs", "3 to review" (changed
+---files), "1 queued", "selection off".
 ---@return string
 function M.text()
   return current().text
@@ -214,19 +258,20 @@ function M.working()
   return current().working
 end
 
+---@return string "auto": the permission mode of the terminal's session, else of the first one; "": unknown
+function M.mode()
+  follow_terminal()
+  return current().mode
+end
+
 ---@return string "34%": how full the context of the terminal's session is, else of the first one; "": unknown
 function M.context()
   if not is_context_shown then
     is_context_shown = true
-    bus.on("terminal_used", M.refresh)
+    follow_terminal()
     bus.on("session_changed", function(change)
       contexts[change.session.state.activity == "gone" and change.session.id or change.previous or ""] = nil
     end)
-    vim.api.nvim_create_autocmd("TabEnter", {
-      group = vim.api.nvim_create_augroup("claude-ide.statusline.context", { clear = true }),
-      callback = M.refresh,
-      desc = "Claude Code: the context of the tab page's terminal",
-    })
     M.refresh()
   end
   return current().context

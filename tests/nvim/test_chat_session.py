@@ -55,7 +55,7 @@ def is_told(nvim, event):
 
 
 def what_it_does_is_told_and_in_the_list_of_sessions(nvim, mock_api):
-    nvim.wait("require('claude-ide.statusline').text() == 'Claude idle'", what="what came before to be told")
+    nvim.wait("require('claude-ide.statusline').text():find('^Claude idle') ~= nil", what="what came before to be told")
     nvim.keep_events("ClaudeTurnStarted", "ClaudeTurnEnded", "ClaudeWorking", "ClaudeWaiting", "ClaudeIdle")
     wait_for_go = call("Bash", command="until test -e go; do sleep 0.05; done")
     say(nvim, f"{wait_for_go} THEN {call('mcp__asker__plan')} THEN SAY planned")
@@ -285,7 +285,7 @@ def unsaved_text_goes_along_when_it_reads_the_file(nvim, mock_api):
 
 def what_a_turn_changed_is_reviewed_undone_and_rewound(nvim):
     path = nvim.project / "a.txt"
-    nvim.wait("require('claude-ide.statusline').text() == 'Claude idle'", what="the statusline")
+    nvim.wait("require('claude-ide.statusline').text():find('^Claude idle') ~= nil", what="the statusline")
     say(nvim, edit(path, "one", "ONE", "done"))
     wait_answer(nvim, "\ndone")
     nvim.wait("require('claude-ide.edits.journal').counts().files == 1", what="a file to review")

@@ -4,6 +4,7 @@ import os
 import re
 
 import pytest
+from journal_steps import Claude
 
 pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
@@ -111,6 +112,22 @@ def test_the_statusline_says_what_the_connected_session_does(start, sessions):
     shows(nvim, "Claude waiting")
     sessions.forget(os.getpid())
     shows(nvim, "Claude")
+
+
+def test_the_statusline_says_the_permission_mode_of_the_last_prompt(start_nvim, connect):
+    nvim = start_nvim()
+    claude = Claude(nvim, connect)
+    shows(nvim, "Claude idle")
+    for mode, shown in (("auto", "auto"), ("default", "manual"), ("acceptEdits", "accept edits")):
+        claude.record("busy")
+        claude.line("user", permissionMode=mode, message={"role": "user", "content": "go on"})
+        shows(nvim, f"Claude working · {shown}")
+        claude.record("idle")
+        shows(nvim, f"Claude idle · {shown}")
+        assert nvim.lua("return require('claude-ide').statusline.mode()") == shown
+    # No disk is read where no state has changed.
+    nvim.lua("require('claude-ide.sessions').stored = function() error('read') end")
+    assert nvim.lua(f"return {TEXT}") == "Claude idle · accept edits"
 
 
 def test_of_several_sessions_it_says_how_many_do_what(start, sessions, connect):

@@ -22,8 +22,10 @@ local M = {}
 ---| "abilities_changed" # fun(): the available tools or resources may have changed
 ---| "requests_changed" # fun(ended?: claude-ide.Request): the requests that wait for the user have changed
 ---| "journal_changed" # fun(): debounced
+---| "turn_ended" # fun(turn: claude-ide.journal.Turn)
 ---| "turn_forgotten" # fun(turn: integer): its data is no longer needed
 ---| "session_changed" # fun(change: claude-ide.sessions.LiveChange)
+---| "mode_changed" # fun(): the permission mode of a session became known, or has changed
 ---| "session_left" # fun(id: string, since: integer): an earlier Neovim handed it over to the background; milliseconds since the epoch
 ---| "session_stopped" # fun(id: string): the user interrupts its turn
 ---| "session_renamed" # fun(id: string)

@@ -49,11 +49,15 @@ function ON.session(self, event)
 end
 
 function ON.settings(self, event)
+  local before = self.mode
   self.settings = event.settings or {}
   self.mode, self.model, self.effort = nil, nil, nil
   for _, kind in ipairs({ "mode", "model", "effort" }) do
     local setting = settings.of_kind(self, kind)
     self[kind] = setting and setting.value
+  end
+  if self.mode ~= before then
+    bus.emit("mode_changed")
   end
 end
 

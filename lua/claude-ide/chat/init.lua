@@ -137,6 +137,7 @@ local attach = require("claude-ide.base.once")(function()
           visible = visible,
           requester = chat.requester,
           cost = chat.cost,
+          mode = chat.mode,
           journal = record.client(chat),
           show = function()
             M.show(nil, chat)

@@ -10,6 +10,7 @@ local counted = lazy("claude-ide.base.counted")
 local file = lazy("claude-ide.base.file")
 local ide_path = lazy("claude-ide.base.path")
 local log = lazy("claude-ide.base.log")
+local modes = lazy("claude-ide.sessions.modes")
 local notice = lazy("claude-ide.base.notice")
 local rules = lazy("claude-ide.sessions.rules")
 local server = lazy("claude-ide.server")
@@ -18,8 +19,6 @@ local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
 
----Modes in which edits need no approval.
-local UNASKED = { acceptEdits = true, bypassPermissions = true, auto = true }
 ---Limit of files named in one warning.
 local MOST_NAMED = 20
 ---The kernel's clock for file times lags by at most one tick.
@@ -191,7 +190,7 @@ function M.results(chat, results, places)
       found[#found + 1] = { why = why, paths = paths }
     end
   end
-  for _, one in ipairs(UNASKED[chat.mode or "default"] and {} or found) do
+  for _, one in ipairs(modes.UNASKED[chat.mode or "default"] and {} or found) do
     chat.store:put("notice", warn(one.paths, one.why))
   end
 end
@@ -249,7 +248,7 @@ local function warn_once(client, path, why, command)
     return
   end
   sessions.mode_of_client(client, function(mode)
-    if mode and not UNASKED[mode] and not told[path] then
+    if mode and not modes.UNASKED[mode] and not told[path] then
       told[path] = true
       warn({ path }, why, command)
     end

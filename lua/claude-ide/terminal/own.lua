@@ -23,6 +23,7 @@ local M = {}
 ---@field release fun(done: fun()) ends its process, so that another can resume the session
 ---@field show fun() goes to it
 ---@field cost? number dollars
+---@field mode? string permission mode
 ---@field journal? integer client of its changes in the journal
 
 ---@type (fun(): claude-ide.sessions.Other[])[]

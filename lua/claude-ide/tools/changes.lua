@@ -12,6 +12,7 @@ local hidden = lazy("claude-ide.editor.buffer.hidden")
 local ide_diagnostics = lazy("claude-ide.language.diagnostics")
 local locate = lazy("claude-ide.language.locate")
 local lsp = lazy("claude-ide.base.lsp")
+local modes = lazy("claude-ide.sessions.modes")
 local paging = lazy("claude-ide.language.paging")
 local position = lazy("claude-ide.base.position")
 local proposal = lazy("claude-ide.edits.proposal")
@@ -53,9 +54,6 @@ local requester_of = require("claude-ide.tools.agent_requester")(function(agent)
   }, { gone = "that Claude is gone" }
 end)
 
----Modes in which the CLI writes edits without asking.
-local ACCEPTS = { acceptEdits = true, bypassPermissions = true, auto = true }
-
 ---The CLI of an agent, if it is certain: one of each is connected, with the same name.
 ---@return claude-ide.Client?
 local function cli_of(agent)
@@ -74,7 +72,7 @@ local function is_unasked(task)
   local mode = task:await(function(resume)
     sessions.mode_of_client(cli.id, resume)
   end)
-  return ACCEPTS[mode] == true
+  return modes.UNASKED[mode] == true
 end
 
 ---Sends changes to servers at once, since diagnostics of files that are loaded next depend on them.
