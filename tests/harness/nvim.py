@@ -335,12 +335,15 @@ _READS_NOTHING_AHEAD = "require('claude-ide.library.update').keep = function() e
 _NO_KERNEL = {"kernel": "/nowhere/python"}
 """Unless a test sets other options of `notebook`: no search for a Python, so no tool appears when one is found."""
 
+_NO_REMINDER = {"remind": False}
+"""Unless a test sets other options of `review`: notices are those of what it does, none of what waits for a review."""
+
 
 def _init(opts: Mapping[str, object] | None, extra: str, reads_ahead: bool) -> str:
     """The init.lua of a test: the minimal one, `setup()` unless skipped, and the test's own lines."""
     parts = [f"dofile({json.dumps(str(ROOT / 'tests' / 'minimal_init.lua'))})", _NO_PROVIDERS]
     if opts is not None:
-        encoded = json.dumps({"auto_start": False, "notebook": _NO_KERNEL, **opts})
+        encoded = json.dumps({"auto_start": False, "notebook": _NO_KERNEL, "review": _NO_REMINDER, **opts})
         parts.append(f'require("claude-ide").setup(vim.json.decode([==[{encoded}]==]))')
         if not reads_ahead:
             parts.append(_READS_NOTHING_AHEAD)

@@ -8,10 +8,13 @@ local M = {}
 
 ---@alias claude-ide.Notice string|string[] one text, or alternatives, the longest first
 
+---Makes a notice when it can be shown, since what it says may change until then; nil: none any more.
+---@alias claude-ide.LateNotice fun(): claude-ide.Notice?
+
 local TITLE = "Claude"
 
 ---Notices to show later.
----@type { text: string, level: integer }[]
+---@type { text: string|claude-ide.LateNotice, name: "info"|"warn"|"error" }[]
 local hidden = {}
 
 ---Whether a mode is about to begin: `:startinsert` only takes effect when Neovim waits for a key.
@@ -36,7 +39,24 @@ local function is_drawn_over()
   return is_shown and vim.o.showmode and vim.o.cmdheight == 1 and is_stock()
 end
 
-local function say(text, level)
+---@param notice claude-ide.Notice
+---@param name "info"|"warn"|"error"
+---@return string
+local function text_of(notice, name)
+  return type(notice) == "table" and one_line.fitting(notice) or one_line.brief(notice --[[@as string]], name)
+end
+
+---@param text string|claude-ide.LateNotice
+---@param name "info"|"warn"|"error"
+local function say(text, name)
+  local level = vim.log.levels[name:upper()]
+  if type(text) == "function" then
+    local made = text()
+    if not made then
+      return
+    end
+    text = text_of(made, name)
+  end
   if level == vim.log.levels.ERROR and is_stock() then
     -- Neovim's own vim.notify raises an error here: it blocks for a second where the mode is shown, and a second one asks for a
     -- key.
@@ -54,12 +74,14 @@ local function say_hidden()
   hidden = {}
   vim.api.nvim_create_augroup("claude-ide.ui.notice", { clear = true })
   for _, notice in ipairs(waiting) do
-    say(notice.text, notice.level)
+    say(notice.text, notice.name)
   end
 end
 
-local function say_later(text, level)
-  hidden[#hidden + 1] = { text = text, level = level }
+---@param text string|claude-ide.LateNotice
+---@param name "info"|"warn"|"error"
+local function say_later(text, name)
+  hidden[#hidden + 1] = { text = text, name = name }
   vim.api.nvim_create_autocmd("ModeChanged", {
     group = vim.api.nvim_create_augroup("claude-ide.ui.notice", { clear = true }),
     callback = vim.schedule_wrap(say_hidden),
@@ -90,7 +112,7 @@ function M.mode_comes()
   })
 end
 
----@param notice claude-ide.Notice
+---@param notice claude-ide.Notice|claude-ide.LateNotice
 ---@param name "info"|"warn"|"error"
 local function notify(notice, name)
   if vim.in_fast_event() then
@@ -99,13 +121,11 @@ local function notify(notice, name)
     end)
     return
   end
-  local level = vim.log.levels[name:upper()]
-  local text = type(notice) == "table" and one_line.fitting(notice)
-    or one_line.brief(notice --[[@as string]], name)
+  local text = type(notice) == "function" and notice or text_of(notice --[[@as claude-ide.Notice]], name)
   if is_drawn_over() then
-    say_later(text, level)
+    say_later(text, name)
   else
-    say(text, level)
+    say(text, name)
   end
 end
 
@@ -126,7 +146,7 @@ function M.way_to(name)
   return ("`:Claude %s`"):format(name)
 end
 
----@param notice claude-ide.Notice
+---@param notice claude-ide.Notice|claude-ide.LateNotice
 function M.info(notice)
   notify(notice, "info")
 end

@@ -33,6 +33,25 @@ local has_reports = false
 ---@type table<integer, integer>
 local decided = {}
 
+---Notices of finished turns that wait until the state has lasted, with what they will say, too.
+---@class claude-ide.notify.Finish
+---@field more? claude-ide.LateNotice
+
+---@type table<integer, claude-ide.notify.Finish> by client of the journal
+local finishing = {}
+
+---Adds to the notice of a finished turn, if one may come in a moment: else, or if it does not come, this is a notice of its own.
+---@param client integer of the journal
+---@param more claude-ide.LateNotice
+function M.with_finish(client, more)
+  local finish = finishing[client]
+  if finish then
+    finish.more = more
+  else
+    notice.info(more)
+  end
+end
+
 ---@return boolean
 function M.is_focused()
   return focused
@@ -113,16 +132,31 @@ end
 local JUMP = "%s. %s goes there."
 
 ---@param text string
+---@param more? claude-ide.LateNotice
+---@return claude-ide.Notice
+local function with_more(text, more)
+  local texts = more and more() or {}
+  texts = type(texts) == "table" and texts or { texts }
+  texts = vim.tbl_map(function(one)
+    return ("%s. %s"):format(text, one)
+  end, texts)
+  return vim.list_extend(texts, { text })
+end
+
+---@param text string
 ---@param silent boolean no message
 ---@param is_there boolean `:Claude decide` leads to it
-local function say(text, silent, is_there)
+---@param more? claude-ide.LateNotice
+local function say(text, silent, is_there, more)
   for _, channel in ipairs(config.get().notify.channels) do
     if channel == "bell" then
       tty.bell()
     elseif channel == "osc9" then
       tty.notify(text)
     elseif not silent then
-      notice.info(is_there and { JUMP:format(text, notice.way_to("decide")), text } or text)
+      notice.info(function()
+        return is_there and { JUMP:format(text, notice.way_to("decide")), text } or with_more(text, more)
+      end)
     end
   end
 end
@@ -155,10 +189,23 @@ local function still(before)
   end)
 end
 
-local function later(ours, news, delay)
+---@param finish? claude-ide.notify.Finish
+local function later(ours, news, delay, finish)
+  ---@return claude-ide.LateNotice? more
+  local function over()
+    local client = own.journal_client(ours)
+    if finish and client and finishing[client] == finish then
+      finishing[client] = nil
+    end
+    return finish and finish.more
+  end
   vim.defer_fn(function()
     local current = still(ours)
     if not current or not M.is_elsewhere(current) then
+      local more = over()
+      if more then
+        notice.info(more)
+      end
       return
     end
     local announced = news.kind == "waiting" and has_request(current)
@@ -166,14 +213,14 @@ local function later(ours, news, delay)
     if news.kind == "waiting" and is_answered(current) then
       return
     elseif doubtful then
-      return later(ours, news, doubtful)
+      return later(ours, news, doubtful, finish)
     elseif announced and focused then
       return
     elseif command_line_is_busy() and focused then
-      return later(ours, news, RETRY_MS)
+      return later(ours, news, RETRY_MS, finish)
     end
     title_of(current, function(title)
-      say(message(current, news, title), announced, own.asks_in_terminal(current))
+      say(message(current, news, title), announced, own.asks_in_terminal(current), over())
     end)
   end, delay)
 end
@@ -183,7 +230,13 @@ end
 ---@param news claude-ide.sessions.News
 function M.consider(ours, news)
   if is_wanted(news) then
-    later(ours, news, M.settle_ms)
+    local client = own.journal_client(ours)
+    local is_said = news.kind == "idle" and vim.tbl_contains(config.get().notify.channels, "message")
+    local finish = client and is_said and {} or nil ---@type claude-ide.notify.Finish?
+    if client and finish then
+      finishing[client] = finish
+    end
+    later(ours, news, M.settle_ms, finish)
   end
 end
 

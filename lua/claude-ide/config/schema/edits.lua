@@ -73,6 +73,13 @@ return {
         doc = "Signs on lines that Claude changed and you have not reviewed, in any buffer.",
       },
       {
+        "remind",
+        kind = kind.boolean,
+        default = true,
+        doc = "Say in one line what there is to review, at the end of each turn that left some: "
+          .. '"3 files, +20 −4 to review". The first time in a project, it also says how to be asked before edits.',
+      },
+      {
         "checkpoints",
         kind = kind.boolean,
         default = true,

@@ -98,6 +98,7 @@ local TELL = {
     ide_event.emit("ClaudeTurnStarted", { turn = turn })
   end,
   turn_ended = function(turn)
+    bus.emit("turn_ended", turn)
     ide_event.emit("ClaudeTurnEnded", { turn = turn })
   end,
   turn_forgotten = function(turn)
