@@ -5,8 +5,9 @@ import re
 import subprocess
 
 import pytest
+from terminal_steps import IDLE, begin
 
-from harness.cli import QUESTION, call
+from harness.cli import QUESTION, call, submitting
 from harness.files import text_of
 from harness.scripted_model import Reply
 
@@ -248,3 +249,39 @@ def test_a_change_that_the_user_did_not_allow_is_warned_of_once_a_turn(start_nvi
     changed = "#require('claude-ide.edits.journal').changes('turn') == 1"
     nvim.wait(changed, what="what the command did")
     assert not is_warned(None)
+
+
+@pytest.mark.parametrize("mode", [None, "acceptEdits", "default"])
+def test_a_fresh_claude_says_what_it_has_changed_unasked(start_with_claude, mock_api, mode):
+    """As a user begins: in the CLI's own mode, and in that of the options."""
+    footer = {None: "auto mode on", "acceptEdits": "accept edits on", "default": "manual mode on"}[mode]
+    files = {"a.txt": "one\ntwo\nthree\n"}
+    terminal = {"command": ["claude"], **({"permission_mode": mode} if mode else {})}
+    map_review = "vim.keymap.set('n', '<leader>cv', '<Plug>(claude-review)')"
+    nvim = start_with_claude(terminal, {"review": {}}, args=["a.txt"], files=files, init_lua=map_review)
+    nvim.terminal.resize(30, 160)
+    begin(nvim, mock_api, mode=footer)
+    path = str(nvim.project / "a.txt")
+    mock_api.script(
+        Reply(calls=[("Read", {"file_path": path})]),
+        Reply(calls=[("Edit", {"file_path": path, "old_string": "two", "new_string": "2\nand a half"})]),
+        Reply(text="It is done."),
+    )
+    nvim.keys("go on")
+    nvim.wait_screen("go on")
+    nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
+    if mode == "default":
+        nvim.wait("require('claude-ide.edits.proposal').count() == 1", what="the diff")
+        return
+    nvim.wait_screen("It is done.")
+    nvim.wait(lambda: contents(nvim, "a.txt") == "one\n2\nand a half\nthree\n", what="the edit")
+    nvim.wait(IDLE, what="the end of the turn")
+    nvim.keys("<C-\\><C-\\>")
+    nvim.wait_screen("Claude changed a.txt, +2 −1: `\\cv` shows it. To be asked first: `<S-Tab>` in its terminal")
+    shown = {"auto": "auto", "acceptEdits": "accept edits"}[mode or "auto"]
+    line = "require('claude-ide').statusline.text()"
+    nvim.wait(lambda: nvim.lua(f"return {line}") == f"Claude idle · {shown} · 1 to review", what="the statusline")
+    nvim.keys("\\cv")
+    nvim.wait_screen("1 file")
+    nvim.keys("]cdx")
+    nvim.wait(lambda: contents(nvim, "a.txt") == files["a.txt"], what="the change to be undone")
