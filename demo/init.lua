@@ -28,10 +28,14 @@ local function advice()
       first(keys.accept),
       first(keys.reject)
     )
+  elseif require("claude-ide").status().review.files > 0 then
+    return "Claude changed that without asking.  Look: :Claude review   Take it back: dx there, or :Claude undo"
   elseif #decided == 0 then
     return "Claude reads the project and will propose a change …"
   end
-  return ("Last change: %s.  Ask Claude for more in its window, or leave with :qa"):format(decided[#decided])
+  return ("Last change: %s.  Ask again in Claude's window (<S-Tab> there: without being asked), or leave with :qa"):format(
+    decided[#decided]
+  )
 end
 
 ---@return string 'tabline'
@@ -42,7 +46,7 @@ end
 local group = vim.api.nvim_create_augroup("claude-demo", { clear = true })
 vim.api.nvim_create_autocmd("User", {
   group = group,
-  pattern = { "ClaudeDiffOpened", "ClaudeDiffClosed" },
+  pattern = { "ClaudeDiffOpened", "ClaudeDiffClosed", "ClaudeFileChanged", "ClaudeTurnEnded", "ClaudeReviewed" },
   callback = function(event)
     if event.match == "ClaudeDiffClosed" then
       table.insert(decided, event.data.outcome)

@@ -70,3 +70,27 @@ def test_lets_a_user_decide_in_a_terminal(command, tmp_path):
         assert list(tmp_path.iterdir()) == [], "the CLI writes its settings when it ends, and nothing is left of them"
     finally:
         terminal.kill()
+
+
+def test_shows_a_user_what_another_mode_does_unasked(command, tmp_path):
+    terminal = Terminal(command, env=ENVIRONMENT | {"TMPDIR": str(tmp_path)}, cwd=tmp_path, rows=24, columns=140)
+    try:
+        terminal.wait_screen("Nice to see you")
+        terminal.wait_quiet(0.5)
+        terminal.keys("ZQ")
+        terminal.wait_screen("Last change: rejected")
+        terminal.keys("<C-\\><C-n>:wincmd b | startinsert<CR>")
+        terminal.wait_screen("manual mode on")
+        terminal.wait_quiet()
+        terminal.keys("<S-Tab>")
+        terminal.wait_screen("accept edits on")
+        terminal.keys("again")
+        terminal.wait_screen("again")
+        terminal.keys("<CR>")
+        terminal.wait_screen("Claude changed that without asking")
+        terminal.keys("<C-\\><C-n>:Claude review<CR>")
+        terminal.wait_screen("1 file")
+        terminal.keys("<C-\\><C-n>:qa!<CR>")
+        assert terminal.wait_exit() == 0
+    finally:
+        terminal.kill()
