@@ -11,6 +11,7 @@ vim.opt.showcmd = false
 require("claude-ide").setup(vim.tbl_deep_extend("error", {
   terminal = { command = vim.json.decode(vim.env.CLAUDE_IDE_DEMO_COMMAND) },
   notify = { finished = false }, -- a turn is short, unless the machine is busy
+  review = { remind = false }, -- it comes before the picture or after it
 }, vim.json.decode(vim.env.CLAUDE_IDE_DEMO_OPTIONS)))
 
 vim.api.nvim_create_autocmd("User", {
