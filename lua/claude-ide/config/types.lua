@@ -90,6 +90,7 @@
 
 ---@class claude-ide.Opts.review
 ---@field signs? boolean Signs on lines that Claude changed and you have not reviewed, in any buffer.
+---@field remind? boolean Say in one line what there is to review, at the end of each turn that left some: "3 files, +20 −4 to review". The first time in a project, it also says how to be asked before edits.
 ---@field checkpoints? boolean Detect changes by shell commands in git repositories: at each prompt, files whose bytes git does not have (changed, not tracked, or converted by git) are copied into Neovim's state folder for as long as the CLI is connected, except for files over 4 MB, those of `.gitignore` and `selection.deny`, and more than 64 MB at a time.
 ---@field keymaps? claude-ide.Opts.review.keymaps Keys in the windows of a review. In the list they apply to the whole file.
 
@@ -143,8 +144,6 @@
 ---@field resume? string|string[]|false Resume the session in the terminal, also from a chat.
 ---@field fork? string|string[]|false Continue in a copy of the session.
 ---@field export? string|string[]|false Export the session as Markdown.
----@field search_next? string|string[]|false Next match, in all messages.
----@field search_previous? string|string[]|false Previous match.
 ---@field close? string|string[]|false Close the transcript and restore the previous buffer.
 ---@field help? string|string[]|false List the keys.
 
@@ -197,6 +196,7 @@
 ---@class claude-ide.Opts.terminal
 ---@field provider? "native"|"snacks"|"kitty"|"tmux"|"wezterm"|"zellij"|"external"|"none"|claude-ide.terminal.Provider `native`: a split. `snacks`: a window of snacks.nvim. `kitty`, `tmux`, `wezterm`, `zellij`: a pane beside Neovim's. `external`: the command in `external`. `none`: you start `claude` yourself. A table: a custom provider, see |claude-ide-terminal-provider|.
 ---@field command? string[] The CLI and its arguments. No shell is involved.
+---@field permission_mode? "default"|"manual"|"acceptEdits"|"plan"|"auto"|"dontAsk"|"bypassPermissions" The permission mode of new sessions, in terminals and chats: `--permission-mode` of the CLI, if you give none. `default` asks before each edit, see |claude-ide-modes|. A resumed session keeps its own. Not set: the CLI's default.
 ---@field external? string[]|fun(spec: claude-ide.terminal.Spec): string[]? For `provider = "external"`: the program that opens a terminal and its arguments. The CLI's own command is put at the end, or where an item is `{command}`; `{cwd}` becomes the project's folder. Or a function that returns such a list, or starts `spec.argv` in a terminal itself and returns nil.
 ---@field env? table<string, string> Additional environment variables for the CLI.
 ---@field cwd? string|fun(): string The CLI's working directory. Not set: the root of the project.
@@ -333,6 +333,7 @@
 
 ---@class claude-ide.Config.review
 ---@field signs boolean Signs on lines that Claude changed and you have not reviewed, in any buffer.
+---@field remind boolean Say in one line what there is to review, at the end of each turn that left some: "3 files, +20 −4 to review". The first time in a project, it also says how to be asked before edits.
 ---@field checkpoints boolean Detect changes by shell commands in git repositories: at each prompt, files whose bytes git does not have (changed, not tracked, or converted by git) are copied into Neovim's state folder for as long as the CLI is connected, except for files over 4 MB, those of `.gitignore` and `selection.deny`, and more than 64 MB at a time.
 ---@field keymaps claude-ide.Config.review.keymaps Keys in the windows of a review. In the list they apply to the whole file.
 
@@ -386,8 +387,6 @@
 ---@field resume string|string[]|false Resume the session in the terminal, also from a chat.
 ---@field fork string|string[]|false Continue in a copy of the session.
 ---@field export string|string[]|false Export the session as Markdown.
----@field search_next string|string[]|false Next match, in all messages.
----@field search_previous string|string[]|false Previous match.
 ---@field close string|string[]|false Close the transcript and restore the previous buffer.
 ---@field help string|string[]|false List the keys.
 
@@ -440,6 +439,7 @@
 ---@class claude-ide.Config.terminal
 ---@field provider "native"|"snacks"|"kitty"|"tmux"|"wezterm"|"zellij"|"external"|"none"|claude-ide.terminal.Provider `native`: a split. `snacks`: a window of snacks.nvim. `kitty`, `tmux`, `wezterm`, `zellij`: a pane beside Neovim's. `external`: the command in `external`. `none`: you start `claude` yourself. A table: a custom provider, see |claude-ide-terminal-provider|.
 ---@field command string[] The CLI and its arguments. No shell is involved.
+---@field permission_mode? "default"|"manual"|"acceptEdits"|"plan"|"auto"|"dontAsk"|"bypassPermissions" The permission mode of new sessions, in terminals and chats: `--permission-mode` of the CLI, if you give none. `default` asks before each edit, see |claude-ide-modes|. A resumed session keeps its own. Not set: the CLI's default.
 ---@field external? string[]|fun(spec: claude-ide.terminal.Spec): string[]? For `provider = "external"`: the program that opens a terminal and its arguments. The CLI's own command is put at the end, or where an item is `{command}`; `{cwd}` becomes the project's folder. Or a function that returns such a list, or starts `spec.argv` in a terminal itself and returns nil.
 ---@field env table<string, string> Additional environment variables for the CLI.
 ---@field cwd? string|fun(): string The CLI's working directory. Not set: the root of the project.
