@@ -62,9 +62,9 @@ function M.create_all(canvas, win)
   vim.api.nvim_win_call(win, function()
     local view = vim.fn.winsaveview()
     vim.cmd("silent! normal! zE")
-    for row, rendered in pairs(canvas.rows) do
-      local line = canvas:before(row)
-      for _, item in ipairs(rendered.items) do
+    local line = canvas:before(canvas.first)
+    for row = canvas.first, canvas.stop - 1 do -- in order: Neovim keeps folds sorted
+      for _, item in ipairs(canvas.rows[row].items) do
         create(line, item)
         line = line + #item.lines
       end
