@@ -46,7 +46,13 @@ end
 local group = vim.api.nvim_create_augroup("claude-demo", { clear = true })
 vim.api.nvim_create_autocmd("User", {
   group = group,
-  pattern = { "ClaudeDiffOpened", "ClaudeDiffClosed", "ClaudeFileChanged", "ClaudeTurnEnded", "ClaudeReviewed" },
+  pattern = {
+    "ClaudeDiffOpened",
+    "ClaudeDiffClosed",
+    "ClaudeFileChanged",
+    "ClaudeTurnEnded",
+    "ClaudeReviewed",
+  },
   callback = function(event)
     if event.match == "ClaudeDiffClosed" then
       table.insert(decided, event.data.outcome)
