@@ -333,9 +333,10 @@ def test_comes_back_to_the_next_neovim_in_the_folder(nvim, start_nvim, cli):
     claude.prompt("SAY connected")
     claude.wait_screen("● connected")
 
-    def start_next():
-        following = start_nvim(args=["a.txt"])
+    def come_back_to(following):
+        # It runs already: the CLI tries for 13 s, which a busy machine may need to start a Neovim.
         following.lua('require("claude-ide").connect()')
+        following.cmd("edit a.txt")
         following.wait("#require('claude-ide.server').clients() == 1", what="the CLI to come back")
         following.wait("require('claude-ide.server').clients()[1].pid", what="the CLI to tell its pid")
         assert following.lua("return require('claude-ide.server').clients()[1].pid") == claude.pid
@@ -343,11 +344,11 @@ def test_comes_back_to_the_next_neovim_in_the_folder(nvim, start_nvim, cli):
         following.wait("#require('claude-ide.server').agents() == 1", what="its other connection to come back")
         (agent,) = following.lua("return require('claude-ide.server').agents()")
         assert (agent["run"], agent["pid"]) == ("terminal:1 of the last Neovim", claude.pid)
-        return following
 
     # After a crash, with another token.
+    second = start_nvim()
     lock = nvim.crash()
-    second = start_next()
+    come_back_to(second)
     assert second.locks()[0]["authToken"] != lock["authToken"]
     claude.prompt(f"{read(second)} THEN {edit(second, 'two', 'TWO')} THEN SAY again")
     second.wait(IN_THE_DIFF)
@@ -357,9 +358,10 @@ def test_comes_back_to_the_next_neovim_in_the_folder(nvim, start_nvim, cli):
     assert text(second) == "one\nTWO\nthree\n"
 
     # After it was quit, while the CLI still has the token of the first.
+    third = start_nvim()
     second.keys(":qa<CR>")
     assert second.terminal.wait_exit() == 0
-    third = start_next()
+    come_back_to(third)
 
     # Not after it was disconnected.
     third.cmd("Claude disconnect")
