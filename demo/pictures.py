@@ -292,7 +292,7 @@ BEGINNINGS = (
         (
             Scene(
                 "chat",
-                ("<C-w>b", "iThen let it look in the authors, too.<CR>They are printed by #lines:shelf.py:33-35"),
+                ("<C-w>b", "iThen let it look in the authors, too.<CR>See #lines:shelf.py:33-35"),
                 ("casefold", "asks you something", "#lines:shelf.py:33-35   #lines"),
                 rows=28,
             ),
