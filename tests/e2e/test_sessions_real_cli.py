@@ -12,8 +12,14 @@ pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 TEXT = "require('claude-ide.statusline').text()"
 
 
-def shows(nvim, text):
-    nvim.wait(lambda: nvim.lua(f"return {TEXT}") == text, what=f"the statusline to say {text!r}")
+def shows(nvim, text, mode=""):
+    """Waits for what it does, and for its mode if that is given: it is known from the first prompt on."""
+
+    def is_shown():
+        does, _, rest = nvim.lua(f"return {TEXT}").partition(" · ")
+        return does == text and (not mode or rest == mode)
+
+    nvim.wait(is_shown, what=f"the statusline to say {text!r} {mode}")
 
 
 def test_states_and_a_title_follow_turns_a_question_an_exit_clear_and_a_kill(start_nvim, cli, mock_api):
@@ -27,7 +33,7 @@ def test_states_and_a_title_follow_turns_a_question_an_exit_clear_and_a_kill(sta
     claude.wait_screen(QUESTION)
     shows(nvim, "Claude waiting: permission")
     claude.answer("\r")  # the first choice; an extra Enter does nothing at the next prompt
-    shows(nvim, "Claude working")
+    shows(nvim, "Claude working", "manual")
     (nvim.project / "go").touch()
     claude.wait_screen("● Done.")
     shows(nvim, "Claude idle")
