@@ -172,6 +172,17 @@ function M.write_private(path, text, is_new)
   return written == #text
 end
 
+---Makes a folder that only its owner can read, and those above it. Another thread or Neovim may make one at the same time, which
+---`mkdir()` takes for an error.
+---@param path string
+---@return boolean ok
+function M.make_private_folder(path)
+  local function make()
+    return pcall(vim.fn.mkdir, path, "p", "0o700")
+  end
+  return make() or make()
+end
+
 ---Replaces a file by rename, so that no reader sees a part of it.
 ---@param path string
 ---@param text string

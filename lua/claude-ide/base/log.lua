@@ -38,7 +38,7 @@ end
 local function open()
   local opened = vim.uv.fs_open(M.path(), "a", OWNER_ONLY)
   if not opened then
-    vim.fn.mkdir(vim.fs.dirname(M.path()), "p")
+    pcall(vim.fn.mkdir, vim.fs.dirname(M.path()), "p") -- another Neovim may make it just now
     opened = vim.uv.fs_open(M.path(), "a", OWNER_ONLY)
   end
   return opened

@@ -9,7 +9,6 @@ local M = {}
 ---Limit per project.
 local MOST = 200
 ---Modes: 0700, 0600.
-local OWN_FOLDER = 448
 ---Longer prompts are not kept.
 local MAX_BYTES = 64 * 1024
 ---Separates the drafts of two prompts.
@@ -41,7 +40,7 @@ end
 ---@param path string
 ---@param value table
 local function write_json(path, value)
-  vim.fn.mkdir(vim.fs.dirname(path), "p", OWN_FOLDER --[[@as any]])
+  files.make_private_folder(vim.fs.dirname(path))
   local ok, text = pcall(vim.json.encode, value)
   if not ok or not files.replace(path, text) then
     log.warn("prompts cannot be kept in %s", path)

@@ -103,7 +103,7 @@ local function write()
     vim.uv.fs_unlink(path)
     return
   end
-  vim.fn.mkdir(folder(), "p", "0o700")
+  files.make_private_folder(folder())
   local record = { project = project(), terminals = list } ---@type claude-ide.terminal.Record
   files.replace(path, vim.json.encode(record))
 end

@@ -7,6 +7,7 @@ local bus = lazy("claude-ide.base.bus")
 local config = lazy("claude-ide.config")
 local counted = lazy("claude-ide.base.counted")
 local current = lazy("claude-ide.edits.review.current")
+local files = lazy("claude-ide.base.file")
 local journal = lazy("claude-ide.edits.journal")
 local key_list = lazy("claude-ide.ui.key_list")
 local modes = lazy("claude-ide.sessions.modes")
@@ -55,7 +56,7 @@ end
 ---@return boolean is_first false: another Neovim has said it
 local function remember()
   local path = mark()
-  pcall(vim.fn.mkdir, vim.fs.dirname(path), "p", "0o700")
+  files.make_private_folder(vim.fs.dirname(path))
   local file = vim.uv.fs_open(path, "wx", tonumber("600", 8) --[[@as integer]])
   if file then
     vim.uv.fs_close(file)

@@ -1,4 +1,4 @@
-"""`$NAME` in a path is a name: nothing of the environment is put there."""
+"""Paths as they are: `$NAME` in one is a name, and a folder may be made by others at the same time."""
 
 import pytest
 
@@ -15,3 +15,18 @@ def test_what_an_agent_is_given_and_what_a_transcript_names(start_nvim):
     assert [block["uri"] for block in blocks] == [f"file://{nvim.project}/$HOME.txt"]
     nvim.lua("require('claude-ide.transcript.files').open({ cwd = vim.fn.getcwd() }, '$HOME.txt', 1, 'split')")
     assert nvim.lua("return vim.api.nvim_buf_get_name(0)") == path
+
+
+def test_a_folder_that_another_makes_at_the_same_time_is_there(start_nvim):
+    nvim = start_nvim()
+    nvim.lua("""
+      local mkdir = vim.fn.mkdir
+      vim.fn.mkdir = function(path, ...)
+        vim.fn.mkdir = mkdir
+        mkdir(vim.fs.dirname(path))
+        error("Vim:E739: Cannot create directory: file already exists")
+      end
+    """)
+    path = str(nvim.home / "one" / "two")
+    assert nvim.lua("return require('claude-ide.base.file').make_private_folder(...)", path) is True
+    assert nvim.lua("return vim.fn.isdirectory(...)", path) == 1
