@@ -61,18 +61,21 @@ return { found, #vim.api.nvim_list_wins(), #vim.api.nvim_list_tabpages() }
 # Entries of each table that our modules reach, autocommands and groups by name, and references by what they hold: as many after a day.
 KEPT = r"""
 local seen, kept, queue, head = {}, {}, {}, 1
+paths = paths or setmetatable({}, { __mode = "k" }) -- a table that is reached by another way later keeps its name
 local function push(value, path)
   if (type(value) == "table" or type(value) == "function") and not seen[value] then
     seen[value], queue[#queue + 1] = true, { value, path }
   end
 end
 local function count(name, more) kept[name] = (kept[name] or 0) + more end
-seen[_G], seen[package.loaded], seen[vim] = true, true, true
+seen[_G], seen[package.loaded], seen[vim], seen[paths] = true, true, true, true
 for name, module in pairs(package.loaded) do if name:find("^claude%-ide") then push(module, name) end end
 while queue[head] do
   local value, path = unpack(queue[head])
   queue[head], head = nil, head + 1
   if type(value) == "table" then
+    path = paths[value] or path
+    paths[value] = path
     for key, inner in next, value do
       count(path, 1)
       push(key, path .. ".key")
