@@ -90,6 +90,8 @@ def test_however_it_is_closed_the_program_ends(start_nvim, edit):
         nvim.wait("vim.fn.bufname() == 'b.txt'", what="the other file")
     program = edit(nvim, "a.txt")
     wait_open(nvim, "a.txt")
+    asks = ["pgrep", "-P", str(program.pid), "-f", "remote-expr"]
+    nvim.wait(lambda: subprocess.run(asks, stdout=subprocess.DEVNULL, check=False).returncode == 1, what="its answer")
     nvim.quit()
     assert program.wait(LONGEST) == 0
 
