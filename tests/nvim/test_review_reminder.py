@@ -15,9 +15,9 @@ WAITS = "to review: `:Claude review`"
 
 COUNT_MODES = """
 modes = 0
-local sessions = require("claude-ide.sessions")
-local of_client = sessions.mode_of_client
-function sessions.mode_of_client(client, done)
+local of_sessions = require("claude-ide.sessions.modes")
+local of_client = of_sessions.of_client
+function of_sessions.of_client(client, done)
   of_client(client, function(mode)
     done(mode)
     modes = modes + 1

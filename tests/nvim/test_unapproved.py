@@ -182,7 +182,7 @@ def test_without_proc_neovim_does_not_stand_still_for_ps(claude, tmp_path):
 @pytest.mark.parametrize("mode", ["acceptEdits", "bypassPermissions", "auto", None])
 def test_in_a_mode_that_allows_it_or_is_unknown_nothing_is_said(claude, mode):
     turn = Turn(claude, mode)
-    claude.nvim.lua(COUNT_ANSWERS, "claude-ide.sessions", "mode_of_client")
+    claude.nvim.lua(COUNT_ANSWERS, "claude-ide.sessions.modes", "of_client")
     turn.changes(call())
     claude.nvim.wait("answers == 1", what="the mode to be read")
     claude.line("user", permissionMode="default", message={"role": "user", "content": "go on"})

@@ -14,7 +14,6 @@ local modes = lazy("claude-ide.sessions.modes")
 local notice = lazy("claude-ide.base.notice")
 local rules = lazy("claude-ide.sessions.rules")
 local server = lazy("claude-ide.server")
-local sessions = lazy("claude-ide.sessions")
 local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
@@ -247,7 +246,7 @@ local function warn_once(client, path, why, command)
   if not is_within or not told then
     return
   end
-  sessions.mode_of_client(client, function(mode)
+  modes.of_client(client, function(mode)
     if mode and not modes.UNASKED[mode] and not told[path] then
       told[path] = true
       warn({ path }, why, command)

@@ -98,19 +98,6 @@ function M.stored(id, since, done)
   return request({ stored = { id = id, since = since } }, { reply = done })
 end
 
----The permission mode of a connected client's session.
----@param client_id integer
----@param done fun(mode: claude-ide.sessions.Mode?) once; nil: unknown
-function M.mode_of_client(client_id, done)
-  local session = M.of_client(client_id)
-  if not session then
-    return done(nil)
-  end
-  M.stored(session.id, nil, function(stored)
-    done(stored and stored.mode)
-  end)
-end
-
 ---How changes are detected: by events of the system, or by polling where those are incomplete.
 ---@param done fun(mode: ("events"|"polling")?, err: string?)
 ---@return fun() cancel

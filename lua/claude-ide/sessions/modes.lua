@@ -19,14 +19,32 @@ local known = {}
 local stale = {}
 
 ---@param id string of a session
+---@param done fun(mode: claude-ide.sessions.Mode?) once; nil: unknown
+local function stored(id, done)
+  sessions.stored(id, nil, function(about)
+    done(about and about.mode)
+  end)
+end
+
+---@param id string of a session
 local function read(id)
-  sessions.stored(id, nil, function(stored)
-    local mode = stored and stored.mode
+  stored(id, function(mode)
     if mode and known[id] ~= mode then
       known[id] = mode
       bus.emit("mode_changed")
     end
   end)
+end
+
+---The permission mode of a connected client's session, read now.
+---@param client integer
+---@param done fun(mode: claude-ide.sessions.Mode?) once; nil: unknown
+function M.of_client(client, done)
+  local session = sessions.of_client(client)
+  if not session then
+    return done(nil)
+  end
+  stored(session.id, done)
 end
 
 ---The mode of a session, from memory.

@@ -20,7 +20,6 @@ local ready = lazy("claude-ide.language.ready")
 local requests = lazy("claude-ide.requests")
 local server = lazy("claude-ide.server")
 local servers = lazy("claude-ide.language.diagnostics.servers")
-local sessions = lazy("claude-ide.sessions")
 local workspace_edit = lazy("claude-ide.edits.changeset.workspace_edit")
 local world = lazy("claude-ide.edits.changeset.world")
 
@@ -70,7 +69,7 @@ local function is_unasked(task)
     return false
   end
   local mode = task:await(function(resume)
-    sessions.mode_of_client(cli.id, resume)
+    modes.of_client(cli.id, resume)
   end)
   return modes.UNASKED[mode] == true
 end

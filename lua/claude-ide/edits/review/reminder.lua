@@ -16,7 +16,6 @@ local notify = lazy("claude-ide.requests.notify")
 local own = lazy("claude-ide.terminal.own")
 local pending = lazy("claude-ide.edits.journal.pending")
 local server = lazy("claude-ide.server")
-local sessions = lazy("claude-ide.sessions")
 local store = lazy("claude-ide.edits.journal.store")
 local workspace = lazy("claude-ide.server.workspace")
 
@@ -160,7 +159,7 @@ local function is_first(client, done)
   if is_known() then
     return done(false)
   elseif server.client(client) then
-    return sessions.mode_of_client(client, decide)
+    return modes.of_client(client, decide)
   end
   local chat = vim.iter(own.list()):find(function(ours)
     return own.journal_client(ours) == client
