@@ -28,5 +28,5 @@ def test_a_folder_that_another_makes_at_the_same_time_is_there(start_nvim):
       end
     """)
     path = str(nvim.home / "one" / "two")
-    assert nvim.lua("return require('claude-ide.base.file').make_private_folder(...)", path) is True
+    assert nvim.lua("return require('claude-ide.base.file').make_folder(...)", path) is True
     assert nvim.lua("return vim.fn.isdirectory(...)", path) == 1

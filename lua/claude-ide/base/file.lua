@@ -172,15 +172,23 @@ function M.write_private(path, text, is_new)
   return written == #text
 end
 
----Makes a folder that only its owner can read, and those above it. Another thread or Neovim may make one at the same time, which
----`mkdir()` takes for an error.
+---Mode of a folder that only its owner can read.
+M.PRIVATE = "0o700"
+
+---Makes a folder, and those above it. Another thread or Neovim may make one at the same time, which `mkdir()` takes for an error.
 ---@param path string
+---@param mode? string default: 0755
 ---@return boolean ok
-function M.make_private_folder(path)
+---@return any err
+function M.make_folder(path, mode)
   local function make()
-    return pcall(vim.fn.mkdir, path, "p", "0o700")
+    return pcall(vim.fn.mkdir, path, "p", mode or "0o755")
   end
-  return make() or make()
+  local ok, err = make()
+  if not ok then
+    ok, err = make()
+  end
+  return ok, err
 end
 
 ---Replaces a file by rename, so that no reader sees a part of it.

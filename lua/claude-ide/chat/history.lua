@@ -8,7 +8,6 @@ local M = {}
 
 ---Limit per project.
 local MOST = 200
----Modes: 0700, 0600.
 ---Longer prompts are not kept.
 local MAX_BYTES = 64 * 1024
 ---Separates the drafts of two prompts.
@@ -40,7 +39,7 @@ end
 ---@param path string
 ---@param value table
 local function write_json(path, value)
-  files.make_private_folder(vim.fs.dirname(path))
+  files.make_folder(vim.fs.dirname(path), files.PRIVATE)
   local ok, text = pcall(vim.json.encode, value)
   if not ok or not files.replace(path, text) then
     log.warn("prompts cannot be kept in %s", path)

@@ -126,7 +126,7 @@ function M.keep(is_wanted)
       ("%s stays as it is: it is a link to a file that does not exist"):format(
         vim.fn.fnamemodify(path, ":~:.")
       )
-  elseif not pcall(vim.fn.mkdir, vim.fs.dirname(path), "p") then
+  elseif not file.make_folder(vim.fs.dirname(path)) then
     return nil, ("%s cannot be made"):format(vim.fs.dirname(path))
   end
   local mode = stat and stat.mode or tonumber("644", 8) --[[@as integer]]

@@ -103,7 +103,7 @@ local function write()
     vim.uv.fs_unlink(path)
     return
   end
-  files.make_private_folder(folder())
+  files.make_folder(folder(), files.PRIVATE)
   local record = { project = project(), terminals = list } ---@type claude-ide.terminal.Record
   files.replace(path, vim.json.encode(record))
 end

@@ -48,7 +48,7 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.make_folders(path)
-  local ok, err = pcall(vim.fn.mkdir, vim.fs.dirname(path), "p")
+  local ok, err = file.make_folder(vim.fs.dirname(path))
   return ok or nil, not ok and tostring(err):gsub("^Vim:E%d+: ", "") or nil
 end
 

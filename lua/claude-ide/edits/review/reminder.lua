@@ -55,13 +55,9 @@ end
 ---@return boolean is_first false: another Neovim has said it
 local function remember()
   local path = mark()
-  files.make_private_folder(vim.fs.dirname(path))
-  local file = vim.uv.fs_open(path, "wx", tonumber("600", 8) --[[@as integer]])
-  if file then
-    vim.uv.fs_close(file)
-  end
+  files.make_folder(vim.fs.dirname(path), files.PRIVATE)
   known[path] = true
-  return file ~= nil
+  return files.write_private(path, "", true)
 end
 
 ---How the user makes a client ask.
