@@ -4,6 +4,7 @@ local lazy = require("claude-ide.lazy")
 local file = lazy("claude-ide.base.file")
 local file_window = lazy("claude-ide.ui.file_window")
 local notice = lazy("claude-ide.base.notice")
+local paths = lazy("claude-ide.base.path")
 
 local M = {}
 
@@ -18,7 +19,7 @@ local function resolve(path, view)
     end, vim.list_extend({ view.cwd }, { vim.fn.getcwd() }))
   for _, place in ipairs(places) do
     if vim.uv.fs_stat(place) then
-      return vim.fs.normalize(place, { expand_env = false })
+      return paths.normalize(place)
     end
   end
   return nil

@@ -2,6 +2,7 @@
 -- Invariant: withheld files are neither linked nor sent.
 local lazy = require("claude-ide.lazy")
 local buffer = lazy("claude-ide.editor.buffer")
+local paths = lazy("claude-ide.base.path")
 local position = lazy("claude-ide.base.position")
 local privacy = lazy("claude-ide.server.privacy")
 
@@ -44,8 +45,7 @@ end
 function M.of(chat, text)
   local blocks, seen = {}, {} ---@type table[], table<string, true>
   for before, word in (" " .. text):gmatch("([^%w])@([^%s@]+)") do
-    local path =
-      vim.fs.normalize(word:sub(1, 1) == "/" and word or chat.cwd .. "/" .. word, { expand_env = false })
+    local path = paths.normalize(word:sub(1, 1) == "/" and word or chat.cwd .. "/" .. word)
     if not vim.uv.fs_stat(path) then
       path = path:gsub("[%.,;:!?%)%]]+$", "") -- the end of a sentence
     end
