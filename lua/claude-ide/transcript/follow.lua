@@ -20,7 +20,7 @@ local M = {}
 ---@param delta claude-ide.sessions.Delta
 local function complete(view, delta)
   local canvas, shift = view.canvas, delta.shift or 0
-  view.uncoloured, view.when_loaded, view.wanted_row = {}, {}, nil
+  loader.forget(view)
   canvas:edit(function()
     canvas:shift(shift)
     canvas:resize(delta.len)
@@ -34,7 +34,7 @@ end
 ---@param view claude-ide.transcript.View
 ---@param delta claude-ide.sessions.Delta
 local function replace(view, delta)
-  view.uncoloured, view.when_loaded, view.wanted_row = {}, {}, nil
+  loader.forget(view)
   agent_reader.close_all(view)
   view.canvas:edit(function()
     view.canvas:resize(0)

@@ -241,6 +241,12 @@ function M.update(view)
   end
 end
 
+---Forgets what is to be done with rows: they have other numbers now.
+---@param view claude-ide.transcript.View
+function M.forget(view)
+  view.uncoloured, view.when_loaded, view.wanted_row = {}, {}, nil
+end
+
 ---Loads as many lines of earlier messages as there are already.
 ---@param view claude-ide.transcript.View
 function M.load_more(view)

@@ -69,7 +69,8 @@ end
 ---@param view claude-ide.transcript.View
 local function lay_out(view)
   view.canvas = canvas.new(view.buf)
-  view.queued_changes, view.uncoloured, view.when_loaded, view.wanted_row = nil, {}, {}, nil
+  view.queued_changes = nil
+  loader.forget(view)
   view.busy, view.again, view.colouring = false, false, false
   own_buffer.change(view.buf, function()
     vim.api.nvim_buf_set_lines(view.buf, 0, -1, false, { "" })
