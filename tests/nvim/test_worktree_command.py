@@ -35,13 +35,14 @@ def start(start_nvim, cli, tmp_path):
 def begin(nvim, cli, command="Claude worktree fix"):
     """Makes a worktree; returns its folder, with the file's window in the focus."""
     count, tabs = len(cli.starts()), nvim.lua("return vim.fn.tabpagenr('$')")
+    here = Path(nvim.lua("return vim.fn.getcwd()"))
     nvim.keys(f":{command}<CR>")
     nvim.wait(lambda: len(cli.starts()) == count + 1, what="the CLI to start")
     nvim.wait("vim.api.nvim_get_mode().mode == 't'", what="terminal mode")
     assert nvim.lua("return vim.fn.tabpagenr('$')") == tabs + 1
     nvim.keys("<C-\\><C-\\>")
     nvim.wait("vim.bo.buftype == '' and vim.api.nvim_get_mode().mode == 'n'", what="the file")
-    return Path(nvim.lua("return vim.fn.getcwd()"))
+    return here.with_name("project.fix")
 
 
 def done(nvim, *answers):
