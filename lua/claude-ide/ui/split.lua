@@ -29,7 +29,8 @@ end
 
 local WIDTH, HEIGHT = new_axis("row", "columns", "width", 2), new_axis("col", "lines", "height", 1)
 
----The splits of a tab page and their sizes. `winrestcmd()` counts floats in: once one is gone, it sizes another window.
+---The splits of a tab page and their sizes. `winrestcmd()` also has the sizes of floats, which it gives to other windows once those are
+---closed.
 ---@class claude-ide.ui.Layout
 ---@field tree table of `winlayout()`
 ---@field room string what all splits together may take
