@@ -463,6 +463,35 @@ def test_code_is_yanked_without_what_is_around_it(start_nvim, script):
     press(nvim, "gy", "notices[#notices] == 'There is no code here.'")
 
 
+def test_what_is_yanked_before_a_long_command_is_read_stays(start_nvim, empty):
+    command = "".join(f"echo {number}\n" for number in range(40_000))
+    empty.prompt("Go on")
+    empty.run("Bash", "ok", command=command)
+    nvim = show(start_nvim, empty)
+    nvim.keys("zR")  # an operator takes all lines of a closed fold
+    go_to(nvim, "  Bash echo 0")
+    read = """
+      local source = require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf()).source
+      local messages, go_on = source.messages, nil
+      source.messages = function(self, ids, most, done)
+        messages(self, ids, most, function(...)
+          local found = { ... }
+          go_on = function() done(unpack(found)) end
+        end)
+      end
+      vim.fn.setreg('"', "before")
+      vim.api.nvim_feedkeys("gy", "xt", false)
+      assert(vim.wait(60000, function() return go_on ~= nil end, 1))
+      source.messages = messages
+      vim.cmd([[normal! %s]])
+      go_on()
+      return vim.fn.getreg('"')
+    """
+    assert nvim.lua(read % "0yl", timeout=90) == " ", "what is yanked before the command is read stays"
+    go_to(nvim, "  Bash echo 0")
+    assert nvim.lua(read % '"_yl', timeout=90) == command, "that is in no register"
+
+
 def test_keys_act_on_the_session(start_nvim, script):
     nvim = show(start_nvim, script)
     nvim.lua("""
