@@ -468,8 +468,9 @@ def test_what_is_yanked_before_a_long_command_is_read_stays(start_nvim, empty):
     empty.prompt("Go on")
     empty.run("Bash", "ok", command=command)
     nvim = show(start_nvim, empty)
-    nvim.keys("zR")  # an operator takes all lines of a closed fold
+    nvim.cmd("setlocal foldlevel=99")  # an operator takes all lines of a closed fold
     go_to(nvim, "  Bash echo 0")
+    nvim.wait("vim.fn.foldclosed('.') == -1", what="the fold to open")
     read = """
       local source = require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf()).source
       local messages, go_on = source.messages, nil
