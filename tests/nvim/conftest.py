@@ -30,12 +30,19 @@ def sessions(tmp_path):
 
 
 @pytest.fixture(scope="session")
-def browser(tmp_path_factory):
-    """One headless browser for all tests of a worker; a test that opens a page leaves it at about:blank."""
+def worker_browser(tmp_path_factory):
+    """One headless browser for all tests of a worker."""
     assert PROGRAM.exists(), "scripts/setup.sh chromium"
     browser = Browser(tmp_path_factory.mktemp("browser"))
     yield browser
     browser.close()
+
+
+@pytest.fixture
+def browser(worker_browser):
+    """It remembers nothing of the test before, and no page stays open that would ask a site that is gone."""
+    yield worker_browser
+    worker_browser.begin()
 
 
 @pytest.fixture

@@ -62,13 +62,11 @@ def site():
 @pytest.fixture
 def page(browser, site):
     """Opens the session; an exception in the page, or a browser refusal, fails the test."""
-    undo = []
 
     def page(*, write=False, quick=False, deferred=False):
         for script in [STEADY] + [QUICK] * quick + [DEFERRED] * deferred:
-            undo.append(browser.before_pages(script))
+            browser.before_pages(script)
         browser.size(1200, 800)
-        browser.errors.clear()
         browser.open(f"{site.url}#/s/s")
         browser.wait("document.querySelectorAll('article').length > 0", "the conversation")
         if write:
@@ -78,12 +76,7 @@ def page(browser, site):
 
     site.append(said(0))
     yield page
-    for one in undo:
-        one()
-    errors = list(browser.errors)
-    browser.open("about:blank")
-    browser.wait("location.href == 'about:blank'")
-    assert errors == []
+    assert browser.errors == []
 
 
 def said(number, text=None, role="user", **more):

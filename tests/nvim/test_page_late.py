@@ -14,9 +14,8 @@ def watched(page, browser):
     """Opens the session in a page whose sockets and long pauses the test controls."""
 
     def open_page(**more):
-        undo = browser.before_pages(SOCKETS)
+        browser.before_pages(SOCKETS)
         page(deferred=True, **more)
-        undo()
         return browser
 
     return open_page
@@ -62,6 +61,7 @@ def test_what_is_being_said_stays_though_its_session_was_idle_a_while_ago(watche
 
 def test_what_is_typed_into_a_card_stays_though_the_connection_drops_again_soon(watched, site):
     browser = watched(write=True)
+    browser.network_may_fail = True
     site.standing = lambda: [decision()]
     site.tell(decision())
     browser.wait("document.querySelector('.card .words') !== null")
@@ -74,7 +74,6 @@ def test_what_is_typed_into_a_card_stays_though_the_connection_drops_again_soon(
     browser.js(f"sockets.at(-1).close(), {closed}.then(() => end(deferred))")
     browser.wait(is_back.format(3), "the page to come back again")
     assert browser.js("document.querySelector('.words').value") == "not like that"
-    browser.errors.clear()
 
 
 NOT_THERE = """
@@ -89,14 +88,13 @@ none = () => new Response("{}", { status: 404 });
 
 
 def test_a_session_that_comes_while_the_page_asks_for_it_again_is_read(page, site, browser):
-    undo = browser.before_pages(SOCKETS)
+    browser.network_may_fail = True
+    browser.before_pages(SOCKETS)
     page(quick=True)
-    undo()
     browser.js(NOT_THERE + "answer = (fetch, ...of) => looks == 1 ? none() : fetch(...of); sockets.at(-1).close();")
     browser.wait("looks > 1 && offline.hidden", "the page to be back")
     site.append(said(1, "and on"))
     browser.wait("document.body.innerText.includes('and on')")
-    browser.errors.clear()
 
 
 BEATS = (
@@ -106,10 +104,9 @@ BEATS = (
 
 
 def test_a_connection_that_dies_in_silence_is_noticed(page, site, browser):
-    undo = [browser.before_pages(script) for script in (SOCKETS, BEATS)]
+    browser.network_may_fail = True
+    browser.before_pages(SOCKETS + BEATS)
     page(quick=True)
-    for one in undo:
-        one()
     browser.js("pongs = 0, sockets.at(-1).addEventListener('message', (event) => pongs += event.data.includes('pong'))")
     for count in range(1, 4):
         browser.js("beat()")
@@ -123,13 +120,12 @@ def test_a_connection_that_dies_in_silence_is_noticed(page, site, browser):
     browser.wait("offline.hidden", "the page to be back")
     site.append(said(1, "and on"))
     browser.wait("document.body.innerText.includes('and on')")
-    browser.errors.clear()
 
 
 def test_a_session_that_is_not_there_any_more_is_reported_to_nobody_who_left_it(page, browser):
-    undo = browser.before_pages(SOCKETS)
+    browser.network_may_fail = True
+    browser.before_pages(SOCKETS)
     page(quick=True)
-    undo()
     wait = "new Promise((go) => late.push(() => go(none())))"
     browser.js(NOT_THERE + f"answer = () => looks == 1 ? none() : {wait}; sockets.at(-1).close();")
     browser.wait("late.length", "the page to look for it")
@@ -138,17 +134,15 @@ def test_a_session_that_is_not_there_any_more_is_reported_to_nobody_who_left_it(
     browser.wait(f"{title} == 'Choose a session'")
     browser.js("late.forEach((go) => go()), new Promise((next) => setTimeout(next))")
     assert browser.js(title) == "Choose a session"
-    browser.errors.clear()
 
 
 def test_a_session_that_is_not_there_is_not_called_offline(page, browser):
-    undo = browser.before_pages(SOCKETS)
+    browser.network_may_fail = True
+    browser.before_pages(SOCKETS)
     page(quick=True)
-    undo()
     browser.js(NOT_THERE + "answer = none; sockets.at(-1).close();")
     browser.wait("document.querySelector('#title').textContent == 'Session not found'")
     assert browser.js("document.querySelector('#offline').hidden"), "nothing is tried again"
-    browser.errors.clear()
 
 
 def test_who_goes_on_while_the_list_is_asked_for_comes_there_once(watched):
@@ -204,13 +198,12 @@ def test_what_waits_and_has_no_card_is_said_to_wait_elsewhere(watched, site):
 
 
 def test_an_address_that_means_nothing_ends_nothing(page, site, browser):
+    browser.network_may_fail = True  # the session of that name is missing
     page()
     browser.js("location.hash = '#/s/%'")
     browser.wait("document.querySelector('#title').textContent == '%'", "it to be looked for")
     browser.js("location.hash = '#/s/s'")
     browser.wait("document.querySelector('#title').textContent == 'The session'")
-    assert not [error for error in browser.errors if "URI" in error]
-    browser.errors.clear()  # the session of that name is missing
 
 
 def test_another_program_that_answers_at_the_port_breaks_nothing(watched, site):

@@ -109,6 +109,7 @@ def test_who_reads_above_stays_there_while_words_come(page, site):
 
 def test_what_never_became_a_line_is_taken_back(page, site):
     browser = page(quick=True)
+    browser.network_may_fail = True
     site.tell_state("working")
     site.tell(*begins("msg_1", {"type": "text", "text": ""}), delta("half a sen"))
     browser.wait("document.body.innerText.includes('half a sen')")
@@ -118,7 +119,6 @@ def test_what_never_became_a_line_is_taken_back(page, site):
     browser.wait("document.body.innerText.includes('another')")
     site.drop()
     browser.wait("!document.body.innerText.includes('another')", "that it is gone with the connection")
-    browser.errors.clear()
 
 
 def test_a_decision_is_answered_once(page, site):
@@ -278,10 +278,10 @@ def test_a_queued_message_is_taken_back_to_be_changed(page, site):
 
 
 def test_a_message_that_is_wanted_back_while_the_connection_drops_is_asked_for_again(page, site, browser):
-    undo = browser.before_pages(SOCKETS)
+    browser.network_may_fail = True
+    browser.before_pages(SOCKETS)
     answers_as_a_session_does(site, {}, at_once=False)
     page(write=True, quick=True)
-    undo()
     browser.key("i")
     browser.type("wrong")
     browser.key("Enter")
@@ -289,13 +289,12 @@ def test_a_message_that_is_wanted_back_while_the_connection_drops_is_asked_for_a
     browser.js("sockets.at(-1).close(), document.querySelector('#queue button').click()")
     browser.wait("document.querySelector('#prompt').value == 'wrong' && queue.hidden", "it to be taken back")
     assert [frame["type"] for frame in site.received] == ["user_message", "user_message", "cancel_message"]
-    browser.errors.clear()
 
 
 def test_who_is_woken_again_and_again_while_it_comes_back_has_one_connection(page, site, browser):
-    undo = browser.before_pages(SOCKETS)
+    browser.network_may_fail = True
+    browser.before_pages(SOCKETS)
     page()
-    undo()
     browser.js("""
       deferred = [];
       fetch = ((fetch) => (...of) => new Promise((go) => deferred.push(() => go(fetch(...of)))))(fetch);
@@ -310,7 +309,6 @@ def test_who_is_woken_again_and_again_while_it_comes_back_has_one_connection(pag
     site.wait(lambda: site.opened > 1, "the page to come back")
     browser.wait("offline.hidden")
     assert browser.js("sockets.length") == 2
-    browser.errors.clear()
 
 
 def test_a_message_that_is_refused_is_not_lost(page, site):
@@ -406,6 +404,7 @@ def test_over_a_hundred_drops_nothing_is_lost_and_a_queued_message_is_sent_once(
     typed = {}
     land = answers_as_a_session_does(site, typed, at_once=False)
     browser = page(write=True, quick=True)
+    browser.network_may_fail = True
     sends = "document.querySelector('#prompt').value = '{}'; document.querySelector('#send').click()"
     for number in range(100):
         if number % 10 == 0:
@@ -426,7 +425,6 @@ def test_over_a_hundred_drops_nothing_is_lost_and_a_queued_message_is_sent_once(
     shown = browser.js("[...document.querySelectorAll('article .said')].map((one) => one.innerText)")
     assert shown == expected
     assert list(typed.values()) == [f"message {number}" for number in range(0, 100, 10)]
-    browser.errors.clear()
 
 
 def test_a_notification_comes_only_where_it_was_asked_for(page, site, browser):
@@ -442,12 +440,15 @@ def test_a_notification_comes_only_where_it_was_asked_for(page, site, browser):
       document.hasFocus = () => false;
     """
     origin = site.url.rstrip("/")
-    browser.command("Browser.setPermission", permission={"name": "notifications"}, setting="granted", origin=origin)
-    undo = browser.before_pages(watch)
-    try:
-        page()
-    finally:
-        undo()
+    browser.command(
+        "Browser.setPermission",
+        permission={"name": "notifications"},
+        setting="granted",
+        origin=origin,
+        browserContextId=browser.context,
+    )
+    browser.before_pages(watch)
+    page()
     site.tell_state("waiting", "permission")
     browser.wait("document.title.startsWith('(1) Waits: ')")
     assert browser.js("shown") == [], "nobody asked for it"
