@@ -1,5 +1,7 @@
 """The cursor and the selection as sent to Claude: ranges and text, as a user selects."""
 
+from random import Random
+
 import pytest
 
 from harness.fake_server import FakeServer
@@ -196,3 +198,45 @@ def test_of_a_line_of_megabytes_no_more_is_read_than_the_cursor_needs(start_nvim
     assert nvim.lua(READ, line, "v", 3, 9) == ["\u00e4\U0001f600x", 2, 6, 0]
     assert nvim.lua(READ, "ab\u00e4", "v", 3, 3)[:3] == ["\u00e4", 2, 3]
     assert nvim.lua(READ, "ab", "v", 2, 9)[:3] == ["b\n", 1, 0]
+
+
+CURSORS = """
+local line, columns = ...
+local region, position = require("claude-ide.context.selection.region"), require("claude-ide.base.position")
+line = line:gsub("%%(%x%x)", function(code) return string.char(tonumber(code, 16)) end)
+vim.api.nvim_buf_set_lines(0, 0, -1, false, { line, line .. "x" })
+local get_text, longest, wrong = vim.api.nvim_buf_get_text, 0, {}
+vim.api.nvim_buf_get_text = function(...)
+  local lines = get_text(...)
+  longest = math.max(longest, #lines[1])
+  return lines
+end
+for at, col in ipairs(columns) do
+  if at == #columns / 2 then
+    line = "ab" .. line
+    vim.api.nvim_buf_set_text(0, 0, 0, 0, 0, { "ab" })
+  end
+  local _, range = region.read(0, { kind = "", lnum1 = 1, col1 = col + 1 }, 1000)
+  local expected = position.utf16(line, col)
+  if range.start.character ~= expected then
+    wrong[#wrong + 1] = { col, range.start.character, expected }
+  end
+  longest = at == 1 and 0 or longest
+end
+vim.api.nvim_buf_get_text = get_text
+return { wrong, longest }
+"""
+
+
+def test_a_cursor_is_counted_from_the_last_one_of_its_line(start_nvim):
+    nvim, random = start_nvim(), Random(1)
+    pieces = ["a", "ab", "ä", "€", "\U0001f600", "e\u0301", "%80", "%E4%B8", "%F0%9F", "%FF"]
+    for _ in range(30):
+        line = "".join(random.choices(pieces, k=2000))
+        columns = [random.randrange(2500) for _ in range(100)]
+        assert nvim.lua(CURSORS, line, columns)[0] == [], "it is as counted from the line's start"
+    wrong, longest = nvim.lua(CURSORS, "x" * 2_000_000, [1_000_000 + at % 7 for at in range(20)])
+    assert wrong == []
+    assert longest > 1_000_000, "the text had changed"
+    wrong, longest = nvim.lua(CURSORS, "x" * 2_000_000, [1_000_000, 1_000_007, 1_000_003])
+    assert longest < 1000, "of a long line little is read"

@@ -63,12 +63,15 @@ local function sequence_length(text, i)
   return 4
 end
 
+local ascii = R("\0\127") ^ 0 * vim.lpeg.Cp()
+
 ---The first byte that is not ASCII, within so many bytes: the rest of a long line is not searched.
 ---@param text string
 ---@param most integer
 ---@return integer?
 local function first_wide(text, most)
-  return (most < #text and text:sub(1, most) or text):find("[\128-\255]")
+  local i = ascii:match(most < #text and text:sub(1, most) or text)
+  return i <= math.min(most, #text) and i or nil
 end
 
 ---UTF-16 column of a byte column. Inside a character: its start; past the end: the end.

@@ -45,17 +45,55 @@ end
 ---Bytes past a column that decide what is at the column: a character with its combining marks.
 local MARGIN = 512
 
----The beginning of a line that reaches past a column, or all of it: a line can have megabytes, and the cursor moves often.
+---A line from one column past another, or to its end: a line can have megabytes, and the cursor moves often.
 ---@param row integer 0-based
+---@param from integer 0-based
 ---@param col integer 0-based
 ---@return string
-local function beginning(buf, row, col)
-  local bytes = math.max(col, 0) + MARGIN
+local function part(buf, row, from, col)
   local length = api.nvim_buf_get_offset(buf, row + 1) - api.nvim_buf_get_offset(buf, row) - 1
-  if bytes >= length then
-    return line(buf, row)
+  local stop = math.max(col, 0) + MARGIN
+  if stop < length then
+    return api.nvim_buf_get_text(buf, row, from, row, stop, {})[1]
   end
-  return api.nvim_buf_get_text(buf, row, 0, row, bytes, {})[1]
+  return line(buf, row):sub(from + 1)
+end
+
+---The last cursor that was converted, at the start of a character.
+local last = { buf = 0, row = 0, tick = 0, col = 0, character = 0 }
+
+---Whether a character starts with a byte: one that goes on does not.
+local function starts(text, col)
+  local byte = text:byte(col + 1) or 0
+  return byte < 0x80 or byte > 0xBF
+end
+
+---The UTF-16 column of a cursor, counted from the last one in the same line if that is nearer than the line's start.
+---@param row integer 0-based
+---@param col integer 0-based
+---@return integer
+local function cursor_character(buf, row, col)
+  local tick = api.nvim_buf_get_changedtick(buf)
+  local is_same = last.buf == buf and last.row == row and last.tick == tick
+  local character, is_start
+  if is_same and math.abs(col - last.col) < col then
+    local from = math.min(col, last.col)
+    local text = part(buf, row, from, math.max(col, last.col))
+    is_start = starts(text, col - from)
+    if col >= last.col then
+      character = last.character + position.utf16(text, col - from)
+    elseif is_start then
+      character = last.character - position.utf16(text, last.col - from)
+    end
+  end
+  if not character then
+    local text = part(buf, row, 0, col)
+    character, is_start = position.utf16(text, col), starts(text, col)
+  end
+  if is_start then
+    last = { buf = buf, row = row, tick = tick, col = col, character = character }
+  end
+  return character
 end
 
 ---Neovim represents a NUL in a line as a line feed.
@@ -114,7 +152,7 @@ local function text_between(buf, row, col, last_row, last_col, max_bytes)
   local most = max_bytes + 4 -- one character more, so that the cut is at a character boundary
   local stop_row = row_reached(buf, row, last_row, col + most)
   local from = stop_row == row and col or 0
-  local stop_line = beginning(buf, stop_row, from + most)
+  local stop_line = part(buf, stop_row, 0, from + most)
   local stop_col = math.min(stop_row == last_row and last_col or MAXCOL, from + most, #stop_line)
   local lines = api.nvim_buf_get_text(buf, row, col, stop_row, math.max(stop_col, from), {})
   for i, content in ipairs(lines) do
@@ -142,7 +180,7 @@ end
 ---@return claude-ide.selection.Position stop
 local function charwise(buf, region, max_bytes)
   local row, col, off, last_row, last_col, last_off = ordered(region)
-  local first_line, last_line = beginning(buf, row, col), beginning(buf, last_row, last_col)
+  local first_line, last_line = part(buf, row, 0, col), part(buf, last_row, 0, last_col)
   local one_place = row == last_row and col == last_col and off == last_off
   local line_break = false
   col = math.min(col, #first_line)
@@ -314,7 +352,7 @@ local READERS = { v = charwise, V = linewise, [BLOCK] = blockwise_anywhere }
 function M.read(buf, region, max_bytes)
   if region.kind == "" then
     local row, col = region.lnum1 - 1, region.col1 - 1
-    local here = at(row, position.utf16(beginning(buf, row, col), col))
+    local here = at(row, cursor_character(buf, row, col))
     return "", { start = here, ["end"] = here, isEmpty = true }
   end
   local read = READERS[region.kind] --[[@as function]]
