@@ -11,7 +11,7 @@ LAYOUTS = ("vertical", "horizontal", "unified")
 LINES, HUNKS = 50_000, 500
 
 # The main loop works between two polls for events; during a poll it waits.
-_CLOCK = """
+CLOCK = """
 local uv, clock = vim.uv, { idle = 0 }
 local prepare, check, since = uv.new_prepare(), uv.new_check(), uv.hrtime()
 prepare:start(function() since = uv.hrtime() end)
@@ -26,9 +26,9 @@ function clock.stop()
 end
 """
 
-_PROPOSE = f"""
+PROPOSE = f"""
 local path, contents = ...
-{_CLOCK}
+{CLOCK}
 local shown
 vim.api.nvim_create_autocmd("User", {{ pattern = "ClaudeDiffOpened", once = true, callback = function() shown = true end }})
 require("claude-ide.tools.claude_client").open_diff.run(
@@ -41,7 +41,7 @@ return clock.stop()
 """
 
 # Starts at the first change; each step is drawn.
-_STEPS = """
+STEPS = """
 local times = {}
 local jump = assert(vim.fn.maparg("]c", "n", false, true).callback)
 for turn = 1, 100 do
@@ -51,16 +51,17 @@ for turn = 1, 100 do
   vim.cmd.redraw()
   times[turn] = (vim.uv.hrtime() - began) / 1e6
 end
-assert(vim.fn.line(".") == 10050, vim.fn.line("."))
+local every = 50000 / ...
+assert(vim.fn.line(".") == math.floor(every * 100.5), vim.fn.line("."))
 table.sort(times)
 return times[95]
 """
 
 
-def texts() -> tuple[str, str]:
+def texts(hunks: int = HUNKS) -> tuple[str, str]:
     """A long file, and Claude's version of it."""
     old = [f"line {number} of a long file, with some text in it" for number in range(1, LINES + 1)]
-    every = LINES // HUNKS
+    every = LINES // hunks
     new = [line.replace("some", "other") if at % every == every // 2 - 1 else line for at, line in enumerate(old)]
     return "\n".join(old) + "\n", "\n".join(new) + "\n"
 
@@ -68,9 +69,9 @@ def texts() -> tuple[str, str]:
 def proposal(version: str, layout: str) -> tuple[float, float]:
     """Milliseconds until a proposed edit is on the screen, and for a step to the next change."""
     old, new = texts()
-    with _neovim(version, layout, {"long.txt": old}) as nvim:
-        opened = nvim.lua(_PROPOSE, str(nvim.project / "long.txt"), new, timeout=60)
-        return opened, nvim.lua(_STEPS, timeout=60)
+    with Neovim(version, layout, {"long.txt": old}) as nvim:
+        opened = nvim.lua(PROPOSE, str(nvim.project / "long.txt"), new, timeout=60)
+        return opened, nvim.lua(STEPS, HUNKS, timeout=60)
 
 
 _REVIEW = """
@@ -86,7 +87,7 @@ return took
 def review(version: str, layout: str) -> tuple[float, float]:
     """The same for a review of a turn's changes."""
     old, new = texts()
-    with _neovim(version, layout, {"long.txt": old}) as nvim:
+    with Neovim(version, layout, {"long.txt": old}) as nvim:
         path = nvim.project / "long.txt"
         nvim.cmd("edit long.txt")
         nvim.lua('assert(require("claude-ide").connect())')
@@ -101,12 +102,12 @@ def review(version: str, layout: str) -> tuple[float, float]:
             client.call("getDiagnostics")
             nvim.wait('#require("claude-ide.edits.review").changes() == 1', what="the journal to know of the change")
             nvim.wait("vim.fn.getline(50):find('other')", what="the buffer to follow the disk")
-            return nvim.lua(_REVIEW, timeout=60), nvim.lua(_STEPS, timeout=60)
+            return nvim.lua(_REVIEW, timeout=60), nvim.lua(STEPS, HUNKS, timeout=60)
         finally:
             client.close()
 
 
-class _neovim:
+class Neovim:
     def __init__(self, version: str, layout: str, files: dict[str, str]) -> None:
         self._directory = tempfile.TemporaryDirectory(prefix="bench-diff-")
         opts = {"diff": {"layout": layout}}

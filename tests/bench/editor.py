@@ -161,6 +161,9 @@ class Editor:
         self._nvim.wait(shown, timeout=30, what="the diff to be shown")
         self.settle()
 
+    def leave_ms(self) -> float:
+        return leave_ms(self._nvim)
+
     def wake_ups(self, seconds: float) -> int:
         """How often a thread slept and was woken. 0 outside Linux."""
 
@@ -233,6 +236,23 @@ class Editor:
     def wait_until_all_is_kept(self) -> None:
         """Waits until all modules are in memory (`update.lua` keeps them for an update while Neovim runs)."""
         self._nvim.modules_are_cached()
+
+
+def leave_ms(nvim: Nvim) -> float:
+    """From `:qa!` until only Neovim itself is left to end."""
+    took = nvim.project / "left"
+    nvim.lua(
+        """
+        local path, began = ..., nil
+        vim.api.nvim_create_autocmd("ExitPre", { callback = function() began = vim.uv.hrtime() end })
+        vim.api.nvim_create_autocmd("VimLeave", {
+          callback = function() vim.fn.writefile({ tostring((vim.uv.hrtime() - began) / 1e6) }, path) end,
+        })
+        """,
+        str(took),
+    )
+    nvim.leave()
+    return float(took.read_text())
 
 
 def plugin_startup_ms(directory: Path, version: str) -> float:

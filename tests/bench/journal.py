@@ -78,9 +78,9 @@ def many_edits_ms(directory: Path, version: str, files: int) -> tuple[float, flo
         return first, last
 
 
-def large_repository(folder: Path) -> None:
-    """50,000 small files in 500 folders, committed."""
-    for outer in range(500):
+def large_repository(folder: Path, files: int = 50_000) -> None:
+    """Small files, a hundred in a folder, committed."""
+    for outer in range(files // 100):
         place = folder / f"src{outer}"
         place.mkdir(parents=True)
         for inner in range(100):

@@ -23,6 +23,7 @@ from bench import (
     chat,
     diffs,
     editor,
+    heavy,
     hooks,
     journal,
     notebook,
@@ -87,6 +88,7 @@ def main() -> int:
         transcripts,
         growing,
         chats,
+        heavy_use,
     ]
     parts += [kernels, costs, idle]
     rows = []
@@ -411,6 +413,12 @@ def chats(directory: Path, version: str):
                 alone.append(reader.open_ms())
     yield at_most("a chat of 100 MB goes on", min(times), 300, "ms")
     yield at_most("the same, beside its transcript alone", min(times) / min(alone), 1.4, "×")
+
+
+def heavy_use(directory: Path, version: str):
+    """Large repositories, diffs, lines, lists."""
+    for row in heavy.measure(directory, version, RUNS):
+        yield at_most(*row)
 
 
 def kernels(directory: Path, version: str):

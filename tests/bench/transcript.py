@@ -5,7 +5,7 @@ import re
 import time
 from pathlib import Path
 
-from bench.editor import HEARTBEAT
+from bench.editor import HEARTBEAT, leave_ms
 from harness import live_source
 from harness.nvim import Nvim
 
@@ -114,20 +114,7 @@ class Reader:
         )
 
     def leave_ms(self) -> float:
-        """From `:qa!` until only Neovim itself is left to end."""
-        took = self.nvim.project / "left"
-        self.nvim.lua(
-            """
-            local path, began = ..., nil
-            vim.api.nvim_create_autocmd("ExitPre", { callback = function() began = vim.uv.hrtime() end })
-            vim.api.nvim_create_autocmd("VimLeave", {
-              callback = function() vim.fn.writefile({ tostring((vim.uv.hrtime() - began) / 1e6) }, path) end,
-            })
-            """,
-            str(took),
-        )
-        self.nvim.leave()
-        return float(took.read_text())
+        return leave_ms(self.nvim)
 
     def start_heartbeat(self) -> None:
         self.nvim.lua(HEARTBEAT)
