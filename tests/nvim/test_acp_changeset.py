@@ -98,7 +98,7 @@ def test_what_the_user_makes_of_it_is_what_is_written_and_the_agent_is_told(begi
         """
         local first = require('claude-ide.edits.proposal').pending()[1].files[1]
         assert(vim.fs.basename(first.path) == "a.txt")
-        vim.api.nvim_buf_set_lines(first.text.bufs.proposal, 1, 2, false, { "mine" })
+        vim.api.nvim_buf_set_lines(first.text.bufs.right, 1, 2, false, { "mine" })
         """
     )
     accept_but(nvim, "b.txt", words="b stays")
@@ -438,7 +438,7 @@ def test_of_many_files_and_large_changes_the_agent_is_told_in_few_words(begin, t
     nvim.lua(
         """
         local first = require('claude-ide.edits.proposal').pending()[1].files[1]
-        vim.api.nvim_buf_set_lines(first.text.bufs.proposal, 0, -1, false, vim.fn.split(("mine\\n"):rep(10000), "\\n"))
+        vim.api.nvim_buf_set_lines(first.text.bufs.right, 0, -1, false, vim.fn.split(("mine\\n"):rep(10000), "\\n"))
         """
     )
     accept_but(nvim, "1.txt")

@@ -29,14 +29,14 @@ def results(tmp_path):
 def changed_meanwhile(nvim, name):
     """The diff is not accepted: its file has changed, so it is shown again."""
     seen = nvim.lua(
-        "return vim.tbl_values(require('claude-ide.edits.proposal.state').entries())[1].file.text.bufs.proposal"
+        "return vim.tbl_values(require('claude-ide.edits.proposal.state').entries())[1].file.text.bufs.right"
     )
     said = nvim.lua("return select(2, require('claude-ide.edits.proposal').accept())")
     assert said == f"Look at it again, then accept: {name} has changed meanwhile."
     nvim.wait(
         """
         local seen, entry = ..., vim.tbl_values(require('claude-ide.edits.proposal.state').entries())[1]
-        return entry and entry.file.text and entry.file.text.bufs.proposal ~= seen and require('claude-ide.edits.proposal').list()[1].seen
+        return entry and entry.file.text and entry.file.text.bufs.right ~= seen and require('claude-ide.edits.proposal').list()[1].seen
         """.replace("...,", f"{seen},"),
         what="the diff of now",
     )

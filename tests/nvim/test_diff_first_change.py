@@ -12,12 +12,12 @@ ORDERED = """
 local forward = %s
 local pairs_of_lua = pairs
 function pairs(t)
-  if type(t) ~= "table" or not (rawget(t, "now") and rawget(t, "proposal")) then
+  if type(t) ~= "table" or not (rawget(t, "left") and rawget(t, "right")) then
     return pairs_of_lua(t)
   end
-  local keys = forward and { "now", "proposal" } or { "proposal", "now" }
+  local keys = forward and { "left", "right" } or { "right", "left" }
   for key in pairs_of_lua(t) do
-    if key ~= "now" and key ~= "proposal" then keys[#keys + 1] = key end
+    if key ~= "left" and key ~= "right" then keys[#keys + 1] = key end
   end
   local i = 0
   return function()

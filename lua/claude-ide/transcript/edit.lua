@@ -68,7 +68,7 @@ end
 
 ---@param view claude-ide.diffview.View
 local function close(view)
-  pcall(vim.api.nvim_del_augroup_by_name, GROUP .. view.bufs.proposal)
+  pcall(vim.api.nvim_del_augroup_by_name, GROUP .. view.bufs.right)
   windows.close(view, {
     delete = function()
       for _, buf in pairs(view.bufs) do
@@ -84,21 +84,21 @@ end
 ---@param comparison claude-ide.diffview.Comparison
 ---@return claude-ide.diffview.View
 local function view_of(texts, before, after, comparison)
-  local bufs = { now = make("before", texts.path, before), proposal = make("after", texts.path, after) }
+  local bufs = { left = make("before", texts.path, before), right = make("after", texts.path, after) }
   local size = bytes.size
   local needs = pair.needs_one_window
   local list, format = comparison.hunks, { empty = #after == 0 }
   local view = {
     bufs = bufs,
     wins = {},
-    hunks = { buf = bufs.proposal, format = format, old = before, list = list, scheduled = false },
+    hunks = { buf = bufs.right, format = format, old = before, list = list, scheduled = false },
     path = texts.path,
     old_path = texts.path,
     layout = layout.preferred(),
     one_window = needs(list, #before, #after, size(before) + size(after)),
     place = "tab",
     winbar = function(side)
-      local is_before = side == "now"
+      local is_before = side == "left"
       local what = not is_before and "after this edit"
         or texts.before and "before this edit"
         or "did not exist"
@@ -131,7 +131,7 @@ function M.show(texts)
     end
     -- One side alone is useless.
     vim.api.nvim_create_autocmd("WinClosed", {
-      group = vim.api.nvim_create_augroup(GROUP .. view.bufs.proposal, { clear = true }),
+      group = vim.api.nvim_create_augroup(GROUP .. view.bufs.right, { clear = true }),
       pattern = vim.tbl_map(tostring, vim.tbl_values(view.wins)),
       once = true,
       desc = "Claude Code: close an edit when one side is closed",

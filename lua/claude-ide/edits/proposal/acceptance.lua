@@ -152,7 +152,7 @@ function M.to_write(file, bytes)
   end
   local accepted, written = unsaved.shown, unsaved.proposed
   if bytes then
-    accepted = vim.api.nvim_buf_get_lines(text.bufs.proposal, 0, -1, false)
+    accepted = vim.api.nvim_buf_get_lines(text.bufs.right, 0, -1, false)
     written = merge_unsaved.split(unsaved, accepted)
     contents = buffer_bytes.encode(written, text.format)
   end

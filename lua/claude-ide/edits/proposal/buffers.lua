@@ -53,11 +53,12 @@ end
 function M.make(diff, file, side, format, source)
   -- Which of several Claudes it is, the line above says.
   local requester = diff.requester.is_one_of_several and "Claude" or diff.requester.name
+  local is_left = side == "left"
   return quietly.run(function()
     local buf = own_buffer.create_side({
-      kind = side,
+      kind = is_left and "now" or "proposal",
       id = diff.id,
-      name = side == "now" and { file.old_path, "now" } or { file.path, requester },
+      name = is_left and { file.old_path, "now" } or { file.path, requester },
       bo = { fileformat = bytes.fileformat(format) },
     })
     if source and vim.api.nvim_buf_is_valid(source) then
@@ -115,10 +116,10 @@ function M.finish(path, bufs, source)
     for _, buf in pairs(bufs) do
       vim.bo[buf].filetype = filetype_of(path, source, buf)
     end
-    vim.bo[bufs.now].modifiable = false
-    vim.bo[bufs.proposal].buftype = "acwrite"
-    vim.bo[bufs.proposal].undolevels = -123456 -- use the global value
-    vim.bo[bufs.proposal].modified = true
+    vim.bo[bufs.left].modifiable = false
+    vim.bo[bufs.right].buftype = "acwrite"
+    vim.bo[bufs.right].undolevels = -123456 -- use the global value
+    vim.bo[bufs.right].modified = true
   end)
 end
 

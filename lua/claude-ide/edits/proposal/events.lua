@@ -28,7 +28,7 @@ local function losses(entry, restore)
     -- After all effects of a command: `:tabclose` closes one side after the other.
     vim.schedule(function()
       guard_waits.when_windows_may_change(function()
-        if waits() and windows.window_of_proposal(view) then
+        if waits() and windows.window_of_right(view) then
           restore(entry)
         else
           gone()
@@ -40,14 +40,14 @@ local function losses(entry, restore)
     if vim.tbl_contains(vim.tbl_values(view.wins), win) then
       windows.note_loss(view)
       quietly.pass_through(win)
-      if win ~= view.wins.list and windows.window_of_proposal(view, win) then
+      if win ~= view.wins.list and windows.window_of_right(view, win) then
         mend_soon()
       else
         gone()
       end
     end
   end, function(side)
-    if side == "now" then
+    if side == "left" then
       mend_soon()
     else
       gone()
@@ -73,18 +73,18 @@ function M.attach(entry, file, restore)
   -- 'modified' stays on, so that `:wq` does not close the window: the diff closes as a whole.
   writes.attach(entry, file)
   on("BufReadCmd", {
-    buffer = bufs.proposal,
+    buffer = bufs.right,
     callback = function()
-      vim.api.nvim_buf_set_lines(bufs.proposal, 0, -1, false, file.text.lines) -- `:edit!`
-      vim.bo[bufs.proposal].modified = true
+      vim.api.nvim_buf_set_lines(bufs.right, 0, -1, false, file.text.lines) -- `:edit!`
+      vim.bo[bufs.right].modified = true
     end,
   })
   -- Undoing the last edit resets 'modified', and then `:x` and `:update` would do nothing.
   on("BufModifiedSet", {
-    buffer = bufs.proposal,
+    buffer = bufs.right,
     callback = function()
       if diff.state == "pending" then
-        vim.bo[bufs.proposal].modified = true
+        vim.bo[bufs.right].modified = true
       end
     end,
   })

@@ -34,7 +34,7 @@ end
 ---@param file claude-ide.proposal.File
 ---@return boolean
 function M.is_touched(file)
-  local buf = file.text and file.text.bufs.proposal
+  local buf = file.text and file.text.bufs.right
   return buf ~= nil and vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_get_changedtick(buf) ~= file.tick
 end
 
@@ -47,7 +47,7 @@ function M.wanted(file)
   if not text or not planned.after or not M.is_touched(file) then
     return planned.after
   end
-  local buf = text.bufs.proposal
+  local buf = text.bufs.right
   local format = diffview_hunks.format(file.hunks --[[@as claude-ide.diffview.Hunks]])
   local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
   local empty = buffer_bytes.is_empty(buf, format)

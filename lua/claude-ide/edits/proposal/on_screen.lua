@@ -121,7 +121,7 @@ local function give_up_names(entry)
     return
   end
   quietly.run(function()
-    for side, words in pairs({ proposal = "accepted", now = "before" }) do
+    for side, words in pairs({ right = "accepted", left = "before" }) do
       if vim.api.nvim_buf_is_valid(bufs[side]) then
         buffer_marks.rename(bufs[side], words)
       end
@@ -136,8 +136,8 @@ local function stay(entry)
     clear(entry)
   end)
   local winbar, shown = proposal_winbar.of_accepted(entry.file.path), entry.view --[[@as claude-ide.diffview.View]]
-  ui_winbar.hold(shown.wins.proposal, winbar)
-  vim.bo[entry.file.text.bufs.proposal].modifiable = false
+  ui_winbar.hold(shown.wins.right, winbar)
+  vim.bo[entry.file.text.bufs.right].modifiable = false
   -- Not during the write that has accepted it.
   vim.schedule(function()
     if closing.staying() == entry then
@@ -165,7 +165,7 @@ function M.close_view(entry)
     and not entry.diff.plan
     and entry.view
     and windows.is_current(entry.view)
-    and windows.is_shown(entry.view, "proposal")
+    and windows.is_shown(entry.view, "right")
     and vim.api.nvim_get_mode().mode == "n"
   if stays then
     return stay(entry)

@@ -96,8 +96,8 @@ function M.run(diff, file, changed, compared, done, failed)
 
   local function finish()
     file.text, file.is_preparing = text, nil
-    vim.bo[text.bufs.proposal].modifiable = not planned or planned.after ~= nil
-    file.tick = vim.api.nvim_buf_get_changedtick(text.bufs.proposal)
+    vim.bo[text.bufs.right].modifiable = not planned or planned.after ~= nil
+    file.tick = vim.api.nvim_buf_get_changedtick(text.bufs.right)
     file.hunks = hunks.follow(text, changed)
     done()
   end
@@ -141,12 +141,12 @@ function M.run(diff, file, changed, compared, done, failed)
         next_step()
       end,
       function(next_step)
-        text.bufs.now = buffers.make(diff, file, "now", text.now.format, text.now.buf)
-        buffers.fill(text.bufs.now, text.now.lines, next_step, guarded)
+        text.bufs.left = buffers.make(diff, file, "left", text.now.format, text.now.buf)
+        buffers.fill(text.bufs.left, text.now.lines, next_step, guarded)
       end,
       function(next_step)
-        text.bufs.proposal = buffers.make(diff, file, "proposal", text.format, text.now.buf)
-        buffers.fill(text.bufs.proposal, text.lines, next_step, guarded)
+        text.bufs.right = buffers.make(diff, file, "right", text.format, text.now.buf)
+        buffers.fill(text.bufs.right, text.lines, next_step, guarded)
       end,
       function(next_step)
         buffers.finish(file.path, text.bufs, text.now.buf)
@@ -193,12 +193,12 @@ end
 function M.make_now_again(diff, file, done)
   local text = file.text --[[@as claude-ide.proposal.Prepared]]
   local now = text.now
-  own_buffer.delete(text.bufs.now)
-  text.bufs.now = buffers.make(diff, file, "now", now.format, now.buf)
+  own_buffer.delete(text.bufs.left)
+  text.bufs.left = buffers.make(diff, file, "left", now.format, now.buf)
   local guarded = safely.catch
-  buffers.fill(text.bufs.now, now.lines, function()
+  buffers.fill(text.bufs.left, now.lines, function()
     buffers.finish(file.path, text.bufs, now.buf)
-    own_buffer.highlight(text.bufs.now, now.buf)
+    own_buffer.highlight(text.bufs.left, now.buf)
     done()
   end, function(fn)
     return guarded(fn, function(trace)

@@ -72,7 +72,7 @@ end
 ---refuses to quit.
 function M.fix_misplaced_buffers()
   for _, entry in ipairs(state.pending_entries()) do
-    local stray = entry.waits and vim.fn.win_findbuf(entry.file.text.bufs.proposal)[1]
+    local stray = entry.waits and vim.fn.win_findbuf(entry.file.text.bufs.right)[1]
     if stray then
       local buf = rightful_buffer(stray) or vim.api.nvim_create_buf(true, false)
       quietly.run(function()

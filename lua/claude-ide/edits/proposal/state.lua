@@ -110,7 +110,7 @@ local entries = {}
 ---@param entry claude-ide.proposal.Entry with its text
 ---@return integer buf
 function M.sight(entry)
-  return entry.list or entry.file.text.bufs.proposal
+  return entry.list or entry.file.text.bufs.right
 end
 
 ---The current buffers of a diff.

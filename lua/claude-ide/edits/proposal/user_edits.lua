@@ -18,11 +18,11 @@ function M.typed(file)
     return nil
   end
   local bytes =
-    buffer_bytes.read(text.bufs.proposal, hunks.format(file.hunks --[[@as claude-ide.diffview.Hunks]]))
+    buffer_bytes.read(text.bufs.right, hunks.format(file.hunks --[[@as claude-ide.diffview.Hunks]]))
   if bytes == (not text.unsaved and file.proposed or buffer_bytes.encode(text.lines, text.format)) then
     return nil
   end
-  return text.bufs.proposal, bytes
+  return text.bufs.right, bytes
 end
 
 ---@class claude-ide.proposal.Text a user's version

@@ -31,7 +31,7 @@ local namespace = vim.api.nvim_create_namespace("claude-ide.proposal.choice")
 ---@return claude-ide.buffer.Hunk?
 local function dropped_at(hunks, side, lnum)
   for _, hunk in ipairs(diffview_hunks.dropped(hunks)) do
-    local first = side == "now" and hunk.old or diffview_hunks.place(hunks, hunk)
+    local first = side == "left" and hunk.old or diffview_hunks.place(hunks, hunk)
     local last = first + hunk.old_count - 1
     if first <= lnum and lnum <= last or hunk.old_count == 0 and (lnum == first or lnum == first - 1) then
       return hunk
@@ -43,7 +43,7 @@ end
 ---@param view claude-ide.diffview.View
 local function toggle(view)
   local hunks = view.hunks
-  local side = vim.api.nvim_get_current_buf() == view.bufs.now and "now" or "proposal"
+  local side = vim.api.nvim_get_current_buf() == view.bufs.left and "left" or "right"
   local lnum = vim.api.nvim_win_get_cursor(0)[1]
   local hunk, at = diffview_hunks.at(hunks, side, lnum), nil
   if hunk then
@@ -57,14 +57,14 @@ local function toggle(view)
     at = diffview_hunks.place(hunks, dropped)
     diffview_hunks.take(hunks, dropped)
   end
-  local win = view.wins.proposal
+  local win = view.wins.right
   if not vim.api.nvim_win_is_valid(win) then
     return -- closed a moment ago: the windows are arranged again soon
   end
   if vim.wo[win].diff then
     vim.cmd("diffupdate")
   end
-  local last = vim.api.nvim_buf_line_count(view.bufs.proposal)
+  local last = vim.api.nvim_buf_line_count(view.bufs.right)
   vim.api.nvim_win_set_cursor(win, { math.max(math.min(at, last), 1), 0 })
   -- The text is now equal on both sides, and would be folded at the cursor.
   vim.api.nvim_win_call(win, function()
@@ -192,12 +192,12 @@ local function winbar_of(entry, side, width, alone, hidden)
   end
   local has_both = not planned or planned.before and planned.after
   local unseen = has_both and bytes.unseen_changes(text.now.format, format) or nil
-  if side == "now" then
-    return winbar.of_now(file.old_path, text.now, width, unseen)
+  if side == "left" then
+    return winbar.of_left(file.old_path, text.now, width, unseen)
   end
-  return winbar.of_proposal(entry.diff, {
+  return winbar.of_right(entry.diff, {
     file = file,
-    left = files.remaining(file),
+    remaining = files.remaining(file),
     others = state.count() - 1,
     width = width,
     now = alone and text.now or nil,
@@ -339,7 +339,7 @@ function restore(entry)
       windows.restore_windows(view)
     end
   end
-  if vim.api.nvim_buf_is_loaded(file.text.bufs.now) then
+  if vim.api.nvim_buf_is_loaded(file.text.bufs.left) then
     return in_order()
   end
   prepare.make_now_again(entry.diff, file, function()

@@ -48,7 +48,7 @@ end
 ---@param width integer of the window
 ---@param unseen? string changes other than of lines
 ---@return string
-function M.of_now(path, now, width, unseen)
+function M.of_left(path, now, width, unseen)
   local group, what = "ClaudeDiffSide", "now"
   if now.disk.problem then
     group, what = "ClaudeDiffWarning", now.disk.problem
@@ -75,7 +75,7 @@ end
 
 ---@class claude-ide.proposal.WinbarOpts
 ---@field file claude-ide.proposal.File
----@field left claude-ide.proposal.Remaining of the file
+---@field remaining claude-ide.proposal.Remaining of the file
 ---@field others integer number of other waiting diffs
 ---@field width integer of the window
 ---@field now? claude-ide.proposal.Now if no other window shows it
@@ -90,7 +90,7 @@ end
 local function state(diff, opts)
   local of = opts.file.planned
   local rank, group, text = RANKS.side, "ClaudeDiffSide", ("%s's proposal"):format(diff.requester.name)
-  if opts.left.nothing then
+  if opts.remaining.nothing then
     rank, group, text = RANKS.now, "ClaudeDiffRejected", "dropped"
   elseif of and of.kind == "deleted" then
     rank, group, text = RANKS.now, "ClaudeDiffWarning", "will be deleted"
@@ -142,21 +142,21 @@ end
 ---@param diff claude-ide.Diff
 ---@param opts claude-ide.proposal.WinbarOpts
 ---@return string
-function M.of_proposal(diff, opts)
-  local pieces, left = {}, opts.left
+function M.of_right(diff, opts)
+  local pieces, remaining = {}, opts.remaining
   ---@param piece? claude-ide.ui.Piece
   local function add(piece)
     pieces[#pieces + 1] = piece
   end
   add(fit.file(RANKS.file, opts.file.path))
   add(state(diff, opts))
-  if left.kept < left.total and not left.nothing then
-    local kept = (" %d of %d kept "):format(left.kept, left.total)
+  if remaining.kept < remaining.total and not remaining.nothing then
+    local kept = (" %d of %d kept "):format(remaining.kept, remaining.total)
     add({ rank = RANKS.kept, texts = { { "ClaudeDiffWarning", kept } } })
   end
-  local added = { "ClaudeDiffAdded", (" +%d"):format(left.added) }
-  local removed = { "ClaudeDiffRemoved", (" −%d "):format(left.removed) }
-  if not left.nothing and (not diff.plan or left.added + left.removed > 0) then
+  local added = { "ClaudeDiffAdded", (" +%d"):format(remaining.added) }
+  local removed = { "ClaudeDiffRemoved", (" −%d "):format(remaining.removed) }
+  if not remaining.nothing and (not diff.plan or remaining.added + remaining.removed > 0) then
     add({ rank = RANKS.counts, texts = { added, removed } })
   end
   add(opts.unseen and warn(RANKS.unseen, opts.unseen))

@@ -53,7 +53,7 @@ local function modified_bufs(which)
     for _, file in ipairs(entry.diff.files) do
       local is_typed_in = which == "expendable" and is_pending and user_edits.typed(file)
       if file.text and not is_typed_in and (which ~= "pending" or is_pending) then
-        bufs[#bufs + 1] = file.text.bufs.proposal
+        bufs[#bufs + 1] = file.text.bufs.right
       end
     end
   end
@@ -226,7 +226,7 @@ end
 function M.attach(entry, file)
   vim.api.nvim_create_autocmd({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, {
     group = entry.group,
-    buffer = file.text.bufs.proposal,
+    buffer = file.text.bufs.right,
     desc = "Claude Code: a proposal is written",
     callback = function(event)
       on_write(entry, file, event)

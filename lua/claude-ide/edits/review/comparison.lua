@@ -15,7 +15,7 @@ local namespace = vim.api.nvim_create_namespace("claude-ide.review.view")
 ---@param view claude-ide.review.View
 ---@return integer
 local function line_count(view)
-  local buf = view.bufs.proposal
+  local buf = view.bufs.right
   local count = vim.api.nvim_buf_line_count(buf)
   local is_empty = count == 1 and vim.api.nvim_buf_get_lines(buf, 0, 1, true)[1] == ""
   return is_empty and sides.is_ours(buf) and 0 or count
@@ -31,7 +31,7 @@ local function differences(view, entry)
   end
   local created = entry.change.kind == "created"
   local list, count = {}, created and 0 or #view.lines
-  for _, hunk in ipairs(entry.change.moved_from and {} or hunks.left(entry.change)) do
+  for _, hunk in ipairs(entry.change.moved_from and {} or hunks.remaining(entry.change)) do
     local old_count, new_count = #hunk.before_lines, #hunk.after_lines
     -- An empty file is created or deleted without a line.
     if old_count + new_count > 0 then
@@ -53,7 +53,7 @@ local function differences(view, entry)
   end
   return patch.hunks(
     created and {} or view.lines,
-    vim.api.nvim_buf_get_lines(view.bufs.proposal, 0, lines, true)
+    vim.api.nvim_buf_get_lines(view.bufs.right, 0, lines, true)
   )
 end
 
@@ -61,9 +61,9 @@ end
 ---@param view claude-ide.review.View
 ---@param entry claude-ide.review.Entry
 local function note(view, entry)
-  local buf = view.bufs.proposal
+  local buf = view.bufs.right
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
-  for _, hunk in ipairs(entry.change and hunks.left(entry.change) or {}) do
+  for _, hunk in ipairs(entry.change and hunks.remaining(entry.change) or {}) do
     local said = hunk.state == "conflict" and { "! you edited this too; not undone", "ClaudeDiffWarning" }
       or hunk.reviewed and { "✓ reviewed", "ClaudeReviewDone" }
     if said then
@@ -77,7 +77,7 @@ end
 ---@param view claude-ide.review.View
 local function complete(view)
   if #view.hunks.list == 0 then
-    for _, side in ipairs({ "now", "proposal" }) do
+    for _, side in ipairs({ "left", "right" }) do
       if view.wins[side] then
         vim.wo[view.wins[side]][0].foldenable = false
       end
@@ -97,7 +97,7 @@ end
 
 ---@param view claude-ide.review.View
 function M.start(view)
-  local list, buf = differences(view, view.entry), view.bufs.proposal
+  local list, buf = differences(view, view.entry), view.bufs.right
   view.hunks = { buf = buf, format = { empty = false }, old = view.lines, list = list, scheduled = false }
   pair.compare(view)
   complete(view)
@@ -120,11 +120,11 @@ end
 ---Scrolls to the removed lines of the change at the cursor, which are drawn above it.
 ---@param view claude-ide.review.View
 function M.reveal(view)
-  local win = view.wins.proposal
-  if not view.hunks or view.wins.now or vim.api.nvim_get_current_win() ~= win then
+  local win = view.wins.right
+  if not view.hunks or view.wins.left or vim.api.nvim_get_current_win() ~= win then
     return
   end
-  local lnum, last = vim.api.nvim_win_get_cursor(win)[1], vim.api.nvim_buf_line_count(view.bufs.proposal)
+  local lnum, last = vim.api.nvim_win_get_cursor(win)[1], vim.api.nvim_buf_line_count(view.bufs.right)
   for _, hunk in ipairs(view.hunks.list) do
     if math.min(math.max(hunk.new, 1), last) == lnum then
       return unified.go_to(view, hunk, win)
@@ -139,8 +139,8 @@ function M.stop(view)
     pair.end_comparing(view)
     view.hunks = nil
   end
-  if vim.api.nvim_buf_is_valid(view.bufs.proposal) then
-    vim.api.nvim_buf_clear_namespace(view.bufs.proposal, namespace, 0, -1)
+  if vim.api.nvim_buf_is_valid(view.bufs.right) then
+    vim.api.nvim_buf_clear_namespace(view.bufs.right, namespace, 0, -1)
   end
 end
 

@@ -137,7 +137,7 @@ local function listen(of)
     group = group,
     desc = "Claude: update the review after edits",
     callback = function(event)
-      if event.buf == of.view.bufs.proposal then
+      if event.buf == of.view.bufs.right then
         view.touched(of.view)
         timer:start(SETTLE_MS, 0, vim.schedule_wrap(M.refresh))
       end
@@ -147,7 +147,7 @@ local function listen(of)
     group = group,
     desc = "Claude: update the review after buffer changes",
     callback = function(event)
-      if event.buf == of.view.bufs.proposal then
+      if event.buf == of.view.bufs.right then
         of.view.unloaded = of.view.unloaded or event.event == "BufUnload"
         vim.schedule(function()
           if review == of then

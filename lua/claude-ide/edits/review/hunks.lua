@@ -44,7 +44,7 @@ end
 
 ---@param change claude-ide.journal.Change
 ---@return claude-ide.journal.Hunk[]
-function M.left(change)
+function M.remaining(change)
   return vim.tbl_filter(function(hunk)
     return hunk.state ~= "gone"
   end, change.hunks)
@@ -65,7 +65,7 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.jump(change, step, side, wrap)
-  local hunks = change and M.left(change) or {}
+  local hunks = change and M.remaining(change) or {}
   local here = vim.api.nvim_win_get_cursor(0)[1]
   local best, edge ---@type integer?, integer?
   for i, hunk in ipairs(hunks) do

@@ -221,11 +221,11 @@ function M.map_sides(view)
     for lhs, action in pairs(JUMPS) do
       undo[#undo + 1] = map(buf, lhs, action, view)
     end
-    if side == "proposal" and not sides.is_ours(buf) then
+    if side == "right" and not sides.is_ours(buf) then
       undo[#undo + 1] = map(buf, "u", TAKE_BACK, view)
     end
-    if not vim.wo[view.wins.proposal].diff then
-      undo[#undo + 1] = map(buf, side == "proposal" and "do" or "dp", OBTAIN, view)
+    if not vim.wo[view.wins.right].diff then
+      undo[#undo + 1] = map(buf, side == "right" and "do" or "dp", OBTAIN, view)
     end
   end
   return function()

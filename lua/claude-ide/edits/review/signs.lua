@@ -52,7 +52,7 @@ end
 local function mark(buf, change)
   local last_row = vim.api.nvim_buf_line_count(buf) - 1
   local signs = 0
-  for _, hunk in ipairs(hunks.left(change)) do
+  for _, hunk in ipairs(hunks.remaining(change)) do
     local first, last, count = hunks.range(hunk, "file")
     local text, group = look(hunk)
     for lnum = first, count == 0 and first or last do
@@ -159,7 +159,7 @@ function M.jump(step)
   if not win then
     return nil, "There is no window to show it in."
   end
-  local list = hunks.left(there)
+  local list = hunks.remaining(there)
   vim.api.nvim_win_call(win, function()
     hunks.go(hunks.place(list[step == 1 and 1 or #list], "file"))
   end)

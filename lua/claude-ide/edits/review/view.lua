@@ -23,7 +23,7 @@ local M = {}
 
 ---@alias claude-ide.review.Side "list"|"before"|"file"
 
----@class claude-ide.review.View: claude-ide.diffview.View `proposal` is the file, `now` the text before
+---@class claude-ide.review.View: claude-ide.diffview.View `left` is the text before, `right` the file
 ---@field entry claude-ide.review.Entry shown
 ---@field lines string[] of the side before
 ---@field unmap? fun()
@@ -36,7 +36,7 @@ local M = {}
 ---@return claude-ide.review.Side
 function M.side(view)
   local win = vim.api.nvim_get_current_win()
-  return win == view.wins.list and "list" or win == view.wins.now and "before" or "file"
+  return win == view.wins.list and "list" or win == view.wins.left and "before" or "file"
 end
 
 ---Restores the file's buffer and window options.
@@ -48,16 +48,16 @@ function M.release(view)
   end
   silently(function()
     comparison.stop(view)
-    for _, side in ipairs({ "now", "proposal" }) do
+    for _, side in ipairs({ "left", "right" }) do
       local win = view.wins[side]
       if win and vim.api.nvim_win_is_valid(win) then
         vim.wo[win][0].winfixbuf = false
       end
     end
-    if view.options and vim.api.nvim_win_is_valid(view.wins.proposal) then
-      window_options.put_back(view.wins.proposal, view.options)
+    if view.options and vim.api.nvim_win_is_valid(view.wins.right) then
+      window_options.put_back(view.wins.right, view.options)
     end
-    ui_winbar.release(view.wins.proposal)
+    ui_winbar.release(view.wins.right)
     view.options = nil
   end)
 end
@@ -65,7 +65,7 @@ end
 ---Handles a change by the user: a buffer loaded only for the review is handed over to them.
 ---@param view claude-ide.review.View
 function M.touched(view)
-  local buf = view.bufs.proposal
+  local buf = view.bufs.right
   if buffer_hidden.owns(buf) and vim.bo[buf].modified then
     buffer_hidden.adopt(buf)
     swap.enable(buf)
@@ -76,7 +76,7 @@ end
 ---@param view claude-ide.review.View
 ---@param buf integer that was loaded
 function M.loaded(view, buf)
-  if buf == view.bufs.proposal then
+  if buf == view.bufs.right then
     view.loaded = vim.api.nvim_buf_call(buf, function()
       return vim.fn.undotree().seq_cur
     end)
@@ -109,32 +109,32 @@ function M.show(view, entries, index)
   end
   local entry = entries[index]
   M.release(view)
-  local old = { view.bufs.now, view.bufs.proposal }
+  local old = { view.bufs.left, view.bufs.right }
   local file, ours = sides.file(entry)
   silently(function()
     view.entry, view.path = entry, entry.path
-    view.bufs = { now = sides.make("before Claude", entry.path), proposal = file }
-    put(view.wins.proposal, file)
+    view.bufs = { left = sides.make("before Claude", entry.path), right = file }
+    put(view.wins.right, file)
   end)
-  buffer_hidden.show_to_edit(file, view.wins.proposal)
+  buffer_hidden.show_to_edit(file, view.wins.right)
   silently(function()
     view.lines = sides.lines_before(entry, file)
-    sides.fill(view.bufs.now, view.lines)
-    vim.bo[view.bufs.now].filetype = ours
-        and (vim.filetype.match({ filename = entry.path, buf = view.bufs.now }) or "")
+    sides.fill(view.bufs.left, view.lines)
+    vim.bo[view.bufs.left].filetype = ours
+        and (vim.filetype.match({ filename = entry.path, buf = view.bufs.left }) or "")
       or vim.bo[file].filetype
-    vim.bo[view.bufs.now].tabstop = vim.bo[file].tabstop
-    view.options = not ours and window_options.remember(view.wins.proposal) or nil
-    window_options.window(view.wins.proposal)
+    vim.bo[view.bufs.left].tabstop = vim.bo[file].tabstop
+    view.options = not ours and window_options.remember(view.wins.right) or nil
+    window_options.window(view.wins.right)
     windows.set_one_window(view, comparison.needs_one_window(view))
-    if view.wins.now then
-      windows.put(view.wins.now, view.bufs.now)
+    if view.wins.left then
+      windows.put(view.wins.left, view.bufs.left)
     end
     comparison.start(view)
     pair.go_to_first_change(view)
     windows.set_winbars(view)
   end)
-  own_buffer.highlight(view.bufs.now, not ours and file or nil)
+  own_buffer.highlight(view.bufs.left, not ours and file or nil)
   if ours then
     own_buffer.highlight(file)
   end
@@ -182,10 +182,10 @@ end
 ---@param entry claude-ide.review.Entry
 ---@return "here"|"lost"|"elsewhere"
 local function whereabouts(view, entry)
-  local buf = view.bufs.proposal
+  local buf = view.bufs.right
   if not vim.api.nvim_buf_is_loaded(buf) then
     return "lost"
-  elseif vim.api.nvim_win_get_buf(view.wins.proposal) ~= buf then
+  elseif vim.api.nvim_win_get_buf(view.wins.right) ~= buf then
     return view.unloaded and "lost" or "elsewhere" -- it may have been loaded again
   elseif not sides.is_ours(buf) and buffer.find(entry.path) ~= buf then
     return "lost"
@@ -210,21 +210,21 @@ function M.update(view, entries, index)
     return list_files(view, entries, index)
   end
   local on_disk = entry.change and entry.change.behind and sides.lines_on_disk(entry.change) or nil
-  if sides.is_ours(view.bufs.proposal) ~= (on_disk ~= nil or vim.uv.fs_stat(entry.path) == nil) then
+  if sides.is_ours(view.bufs.right) ~= (on_disk ~= nil or vim.uv.fs_stat(entry.path) == nil) then
     -- The file was created or deleted.
     local buf = buffer.find(entry.path)
-    if buf ~= view.bufs.proposal or not vim.bo[buf].modified then
+    if buf ~= view.bufs.right or not vim.bo[buf].modified then
       return M.show(view, entries, index)
     end
   end
-  local lines = sides.lines_before(entry, view.bufs.proposal)
+  local lines = sides.lines_before(entry, view.bufs.right)
   silently(function()
     if on_disk then
-      sides.fill(view.bufs.proposal, on_disk)
+      sides.fill(view.bufs.right, on_disk)
     end
     if not vim.deep_equal(lines, view.lines) then
       view.lines = lines
-      sides.fill(view.bufs.now, lines)
+      sides.fill(view.bufs.left, lines)
     end
     comparison.refresh(view)
     windows.set_winbars(view)
@@ -241,7 +241,7 @@ local function winbar_of(side, entry, width, hidden)
   if side == "list" then
     return review_winbar.of_list(width)
   end
-  return side == "now" and review_winbar.of_before(entry, width)
+  return side == "left" and review_winbar.of_before(entry, width)
     or review_winbar.of_file(entry, width, hidden)
 end
 
@@ -253,7 +253,7 @@ function M.open(entries)
   local view ---@type claude-ide.review.View
   ---@diagnostic disable-next-line: missing-fields -- the rest comes with the windows
   view = {
-    bufs = { now = blank, proposal = blank },
+    bufs = { left = blank, right = blank },
     wins = {},
     path = path,
     old_path = path,
@@ -281,7 +281,7 @@ function M.open(entries)
       return view.tab ~= nil and windows.is_current(view)
     end,
     enter = function()
-      pcall(vim.api.nvim_set_current_win, view.wins.proposal)
+      pcall(vim.api.nvim_set_current_win, view.wins.right)
     end,
   })
   windows.open(view, true)
@@ -290,7 +290,7 @@ function M.open(entries)
   end)
   keys.map_list(view)
   M.show(view, entries, 1)
-  vim.api.nvim_set_current_win(view.wins.proposal)
+  vim.api.nvim_set_current_win(view.wins.right)
   return view
 end
 
@@ -300,7 +300,7 @@ function M.close(view)
   M.release(view)
   windows.close(view, {
     delete = function()
-      for _, buf in ipairs({ view.list, view.bufs.now, view.bufs.proposal }) do
+      for _, buf in ipairs({ view.list, view.bufs.left, view.bufs.right }) do
         if vim.api.nvim_buf_is_valid(buf) and sides.is_ours(buf) then
           own_buffer.delete(buf)
         end

@@ -16,7 +16,7 @@ local M = {}
 ---@param buf integer
 ---@return claude-ide.diffview.Side
 local function side_of(pair, buf)
-  return buf == pair.bufs.now and "now" or "proposal"
+  return buf == pair.bufs.left and "left" or "right"
 end
 
 ---Goes to the next or previous change, [count] times.
@@ -24,14 +24,14 @@ end
 ---@param direction 1|-1
 function M.jump(pair, direction)
   local buf = vim.api.nvim_get_current_buf()
-  local start = side_of(pair, buf) == "now" and "old" or "new"
+  local start = side_of(pair, buf) == "left" and "old" or "new"
   local lnum, last = vim.api.nvim_win_get_cursor(0)[1], vim.api.nvim_buf_line_count(buf)
   local list, left, found = pair.hunks.list, vim.v.count1, nil
-  local is_shown = vim.api.nvim_win_is_valid(pair.wins.proposal) -- not if it was closed a moment ago
-  local seen = is_shown and pair.wins.now and first_change.is_seen
+  local is_shown = vim.api.nvim_win_is_valid(pair.wins.right) -- not if it was closed a moment ago
+  local seen = is_shown and pair.wins.left and first_change.is_seen
   for i = direction == 1 and 1 or #list, direction == 1 and #list or 1, direction do
     local further = (math.min(list[i][start], last) - lnum) * direction > 0
-    if further and (not seen or seen(pair.wins.proposal, list[i])) then
+    if further and (not seen or seen(pair.wins.right, list[i])) then
       found, left = list[i], left - 1
       if left == 0 then
         break
@@ -42,7 +42,7 @@ function M.jump(pair, direction)
     return
   end
   vim.cmd("normal! m'")
-  if pair.wins.now then
+  if pair.wins.left then
     vim.api.nvim_win_set_cursor(0, { math.min(math.max(found[start], 1), last), 0 })
     vim.cmd("normal! zv")
   else
@@ -54,7 +54,7 @@ end
 ---@param pair claude-ide.diffview.Pair
 function M.obtain(pair)
   local side = side_of(pair, vim.api.nvim_get_current_buf())
-  if not vim.bo[pair.bufs.proposal].modifiable then
+  if not vim.bo[pair.bufs.right].modifiable then
     return
   end
   local hunk = hunks.at(pair.hunks, side, vim.api.nvim_win_get_cursor(0)[1])
@@ -77,7 +77,7 @@ function M.show_removed(pair)
   local lines = vim.list_slice(pair.hunks.old, hunk.old, hunk.old + hunk.old_count - 1)
   local title = counted(#lines, "removed line")
   M.hide_removed(pair)
-  pair.removed_win = text_float.show(lines, title, vim.bo[pair.bufs.now].filetype)
+  pair.removed_win = text_float.show(lines, title, vim.bo[pair.bufs.left].filetype)
 end
 
 ---@param pair claude-ide.diffview.Pair
@@ -99,7 +99,7 @@ function M.map(pair)
     local buf = pair.bufs[side]
     local function pressed()
       local here = vim.api.nvim_get_current_buf()
-      if here == pair.bufs.now or here == pair.bufs.proposal then
+      if here == pair.bufs.left or here == pair.bufs.right then
         run()
       else
         -- The diff was decided, and another screen appeared between the key and this.
@@ -109,15 +109,15 @@ function M.map(pair)
     vim.keymap.set("n", lhs, pressed, { buffer = buf, desc = "Claude Code: " .. desc })
     maps[#maps + 1] = { buf = buf, lhs = lhs }
   end
-  for _, side in ipairs({ "now", "proposal" }) do
+  for _, side in ipairs({ "left", "right" }) do
     map(side, "]c", "the next change", function()
       M.jump(pair, 1)
     end)
     map(side, "[c", "the previous change", function()
       M.jump(pair, -1)
     end)
-    if not pair.wins.now then
-      map(side, side == "now" and "dp" or "do", "restore the current text of this change", function()
+    if not pair.wins.left then
+      map(side, side == "left" and "dp" or "do", "restore the current text of this change", function()
         M.obtain(pair)
       end)
     end

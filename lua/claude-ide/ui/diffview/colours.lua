@@ -210,10 +210,10 @@ function M.keep_readable(on, groups)
 end
 
 ---'winhighlight' for diff mode: on the left a line without counterpart is removed, not added.
----@param side "now"|"proposal"
+---@param side claude-ide.diffview.Side
 ---@return string[] parts of 'winhighlight'
 function M.of_side(side)
-  local own = side == "now" and "Removed" or "Added"
+  local own = side == "left" and "Removed" or "Added"
   local groups = {
     ("DiffAdd:ClaudeDiff%sLine"):format(own),
     "DiffChange:ClaudeDiffChangedLine",

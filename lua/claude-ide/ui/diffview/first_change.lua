@@ -5,7 +5,7 @@ local changed_words = lazy("claude-ide.ui.diffview.changed_words")
 local M = {}
 
 ---Whether diff mode shows a change; with `iwhite` etc. in 'diffopt' it hides some.
----@param win integer of the proposal, in diff mode
+---@param win integer of the right side, in diff mode
 ---@param hunk claude-ide.buffer.Hunk
 ---@return boolean
 function M.is_seen(win, hunk)
@@ -26,9 +26,9 @@ end
 ---@param pair claude-ide.diffview.Pair
 ---@return claude-ide.buffer.Hunk?
 local function first_of(pair)
-  if vim.wo[pair.wins.proposal].diff then
+  if vim.wo[pair.wins.right].diff then
     for _, hunk in ipairs(pair.hunks.list) do
-      if M.is_seen(pair.wins.proposal, hunk) then
+      if M.is_seen(pair.wins.right, hunk) then
         return hunk
       end
     end
@@ -85,18 +85,18 @@ end
 ---@return boolean shown
 function M.show(pair)
   local wins, hunk = pair.wins, first_of(pair)
-  for _, win in ipairs({ wins.now, wins.proposal }) do
+  for _, win in ipairs({ wins.left, wins.right }) do
     vim.api.nvim_win_set_cursor(win, { 1, 0 })
   end
   if not hunk then
     return false
   end
   local missing = math.max(hunk.old_count - hunk.new_count, 0)
-  local lnum, column = M.place(pair.hunks, wins.proposal, hunk, missing)
-  local line = math.min(hunk.old, vim.api.nvim_buf_line_count(pair.bufs.now))
-  M.reveal(wins.now, line, 0, 0, false)
-  -- The proposal last: the other window is aligned to it.
-  M.reveal(wins.proposal, lnum, column, hunk.new_count == 0 and missing or 0, lnum < hunk.new)
+  local lnum, column = M.place(pair.hunks, wins.right, hunk, missing)
+  local line = math.min(hunk.old, vim.api.nvim_buf_line_count(pair.bufs.left))
+  M.reveal(wins.left, line, 0, 0, false)
+  -- The right side last: the left one is aligned to it.
+  M.reveal(wins.right, lnum, column, hunk.new_count == 0 and missing or 0, lnum < hunk.new)
   return true
 end
 

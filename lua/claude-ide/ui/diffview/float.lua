@@ -82,9 +82,9 @@ end
 ---@return table<"list"|claude-ide.diffview.Side, vim.api.keyset.win_config>
 local function configs(view)
   local at, f = room(), frame()
-  local direction = not view.one_window and layout.get(view.layout).now
+  local direction = not view.one_window and layout.get(view.layout).direction
   local is_first = direction == "left" or direction == "above"
-  local one, other = is_first and "now" or "proposal", is_first and "proposal" or "now"
+  local one, other = is_first and "left" or "right", is_first and "right" or "left"
   ---@param row integer within the frame
   ---@param col integer
   ---@param width integer
@@ -111,7 +111,7 @@ local function configs(view)
     f = { "", f[2], f[3], f[4], f[5], f[6], "", "", f[9], f[10], "", f[12] }
   end
   if not direction then
-    found.proposal = config(0, from, at.width, at.height, { f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8] })
+    found.right = config(0, from, at.width, at.height, { f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8] })
   elseif layout.is_beside(direction) then
     local left = math.floor((at.width - 1) / 2)
     local right = from + left + (from > 0 and 1 or 2)
@@ -123,7 +123,7 @@ local function configs(view)
     found[one] = config(0, from, at.width, top, { f[1], f[2], f[3], f[4], f[12], f[6], f[11], f[8] })
     found[other] = config(top + 2, from, at.width, at.height - 1 - top, below)
   end
-  local named = found.list or direction and found[one] or found.proposal
+  local named = found.list or direction and found[one] or found.right
   named.title, named.title_pos = title(view, named.width or 1), "left"
   return found
 end
@@ -131,14 +131,14 @@ end
 function M.open(view)
   view.tab = vim.api.nvim_get_current_tabpage()
   local found = configs(view)
-  view.wins.proposal = vim.api.nvim_open_win(view.bufs.proposal, true, found.proposal)
+  view.wins.right = vim.api.nvim_open_win(view.bufs.right, true, found.right)
   if view.list then
     view.wins.list = vim.api.nvim_open_win(view.list, false, found.list)
   end
 end
 
-function M.open_now(view)
-  return vim.api.nvim_open_win(view.bufs.now, false, configs(view).now)
+function M.open_left(view)
+  return vim.api.nvim_open_win(view.bufs.left, false, configs(view).left)
 end
 
 function M.fit(view)

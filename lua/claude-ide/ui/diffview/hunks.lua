@@ -166,7 +166,7 @@ end
 function M.follow(text, changed)
   local lines_of = bytes.lines_of
   local hunks = {
-    buf = text.bufs.proposal,
+    buf = text.bufs.right,
     format = text.format,
     old = lines_of(text.now),
     old_format = text.now.format,
@@ -231,7 +231,7 @@ function M.format(hunks)
   return format
 end
 
----Maps a line of the current text to the proposal.
+---Maps a line of the left side to the right one.
 ---@param hunks claude-ide.diffview.Differences
 ---@param lnum integer
 ---@return integer lnum
@@ -246,7 +246,7 @@ end
 ---@return claude-ide.buffer.Hunk?
 function M.at(hunks, side, lnum)
   local start, count = "new", "new_count"
-  if side == "now" then
+  if side == "left" then
     start, count = "old", "old_count"
   end
   local beside

@@ -1,23 +1,23 @@
 -- Layouts of a diff's sides, as data. `windows` applies them.
--- A layout is relative: it fits a tab page, a window or a float. All keep the proposal's window, so that switching does not affect it.
+-- A layout is relative: it fits a tab page, a window or a float. All keep the right window, so that switching does not affect it.
 local lazy = require("claude-ide.lazy")
 local config = lazy("claude-ide.config")
 
 local M = {}
 
----@alias claude-ide.diffview.Side "now"|"proposal"
+---@alias claude-ide.diffview.Side "left"|"right"
 ---@alias claude-ide.diffview.LayoutName "vertical"|"horizontal"|"unified"
 ---@alias claude-ide.diffview.Direction "left"|"right"|"above"|"below" as Neovim names the side of a split
 
 ---@class claude-ide.diffview.Layout
 ---@field name claude-ide.diffview.LayoutName
----@field now? claude-ide.diffview.Direction side of the current text; nil: virtual lines in the proposal
+---@field direction? claude-ide.diffview.Direction of the left side's window; nil: virtual lines in the right one
 
 ---In the order of the key.
 ---@type claude-ide.diffview.Layout[]
 local LAYOUTS = {
-  { name = "vertical", now = "left" },
-  { name = "horizontal", now = "above" },
+  { name = "vertical", direction = "left" },
+  { name = "horizontal", direction = "above" },
   { name = "unified" },
 }
 

@@ -12,14 +12,14 @@ local SLICE_MS = 2
 ---Delay of the rest, so that the diff is displayed first.
 local LATER_MS = 20
 
----@class claude-ide.diffview.Lines of the proposal: a hunk, or a part of one
+---@class claude-ide.diffview.Lines of the right side: a hunk, or a part of one
 ---@field new integer
 ---@field new_count integer
 
 ---@generic T: claude-ide.diffview.Lines
 ---@param list T[]
 ---@param hunks claude-ide.diffview.Differences
----@param win integer of the proposal
+---@param win integer of the right side
 ---@param draw fun(lines: T)
 ---@param wanted fun(): boolean false: the rest was drawn otherwise, or is no longer shown
 function M.draw(list, hunks, win, draw, wanted)

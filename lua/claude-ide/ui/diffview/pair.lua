@@ -11,7 +11,7 @@ local M = {}
 
 ---@class claude-ide.diffview.Pair
 ---@field bufs table<claude-ide.diffview.Side, integer>
----@field wins table<claude-ide.diffview.Side, integer> without `now` in a layout with one window
+---@field wins table<claude-ide.diffview.Side, integer> without `left` in a layout with one window
 ---@field hunks claude-ide.diffview.Differences
 ---@field without_keys? boolean the caller maps diff mode's keys
 ---@field marking? table token of the current pass that marks hidden text
@@ -71,7 +71,7 @@ end
 ---@param counted fun(count: integer)
 local function mark_side(pair, side, counted)
   local buf, win, turn = pair.bufs[side], pair.wins[side], pair.marking
-  local parts = parts_of(pair.hunks.list, side == "now" and "old" or "new")
+  local parts = parts_of(pair.hunks.list, side == "left" and "old" or "new")
   nearest_first.draw(parts, pair.hunks, win, function(part)
     local lines = vim.api.nvim_buf_get_lines(buf, part.new - 1, part.new - 1 + part.new_count, false)
     local count, line_of = 0, hidden_marks.line
@@ -99,7 +99,7 @@ end
 local function mark_hidden_text(pair)
   clear_marks(pair)
   pair.marking, pair.hidden = {}, 0
-  mark_side(pair, "proposal", function(count)
+  mark_side(pair, "right", function(count)
     if count > 0 then
       pair.hidden = pair.hidden + count
       if pair.hidden_counted then
@@ -107,8 +107,8 @@ local function mark_hidden_text(pair)
       end
     end
   end)
-  if pair.wins.now then
-    mark_side(pair, "now", function() end)
+  if pair.wins.left then
+    mark_side(pair, "left", function() end)
   end
 end
 
@@ -143,7 +143,7 @@ local function start_diff_mode(pair)
   end
   in_diff_mode[pair] = true
   -- In the order of the comparison: in the other order, diff mode may pair other lines.
-  for _, side in ipairs({ "now", "proposal" }) do
+  for _, side in ipairs({ "left", "right" }) do
     vim.api.nvim_win_call(pair.wins[side], vim.cmd.diffthis)
   end
 end
@@ -170,7 +170,7 @@ end
 ---@param pair claude-ide.diffview.Pair
 function M.compare(pair)
   colours.define()
-  if pair.wins.now then
+  if pair.wins.left then
     colour(pair)
     start_diff_mode(pair)
   else
@@ -192,9 +192,9 @@ function M.end_comparing(pair)
   end_diff_mode(pair)
 end
 
----The line of the current text beside a line of the proposal, and the visible filler rows above it.
+---The line of the left side beside a line of the right one, and the visible filler rows above it.
 ---@param hunks claude-ide.buffer.Hunk[]
----@param lnum integer first line in the proposal's window
+---@param lnum integer first line in the right window
 ---@param filler integer visible filler rows above it
 ---@return integer lnum
 ---@return integer filler
@@ -222,18 +222,18 @@ local function beside(hunks, lnum, filler)
   return math.max(line - rows, 1), 0
 end
 
----Aligns the current text's window with the proposal's in diff mode. `:syncbind` could move either.
+---Aligns the left window with the right one in diff mode. `:syncbind` could move either.
 ---@param pair claude-ide.diffview.Pair
 function M.align(pair)
-  local hunks, now = pair.hunks.list, pair.wins.now
-  if not now then
+  local hunks, left = pair.hunks.list, pair.wins.left
+  if not left then
     return
   end
-  local view = vim.api.nvim_win_call(pair.wins.proposal, vim.fn.winsaveview)
-  local last = vim.api.nvim_buf_line_count(pair.bufs.now)
+  local view = vim.api.nvim_win_call(pair.wins.right, vim.fn.winsaveview)
+  local last = vim.api.nvim_buf_line_count(pair.bufs.left)
   local topline, topfill = beside(hunks, view.topline, view.topfill)
   local lnum = beside(hunks, view.lnum, 0)
-  vim.api.nvim_win_call(now, function()
+  vim.api.nvim_win_call(left, function()
     vim.fn.winrestview({
       topline = math.min(topline, last),
       topfill = topfill,
@@ -246,7 +246,7 @@ end
 
 ---@param pair claude-ide.diffview.Pair
 function M.go_to_first_change(pair)
-  if pair.wins.now then
+  if pair.wins.left then
     if first_change.show(pair) then
       M.align(pair)
     end

@@ -13,8 +13,8 @@ local M = {}
 
 ---@class claude-ide.diffview.Place
 ---@field shared boolean it uses the user's tab page, which has room for one diff
----@field open fun(view: claude-ide.diffview.View) opens and enters the proposal's window
----@field open_now fun(view: claude-ide.diffview.View, direction: claude-ide.diffview.Direction): integer opens the current text's window
+---@field open fun(view: claude-ide.diffview.View) opens and enters the right window
+---@field open_left fun(view: claude-ide.diffview.View, direction: claude-ide.diffview.Direction): integer opens the left window
 ---@field fit fun(view: claude-ide.diffview.View) sizes the windows, after they were opened or the screen was resized
 ---@field close fun(view: claude-ide.diffview.View) closes the windows
 
@@ -23,7 +23,7 @@ local M = {}
 ---@return integer[]
 local function windows(view)
   local found = {}
-  for _, name in ipairs({ "proposal", "now", "list" }) do
+  for _, name in ipairs({ "right", "left", "list" }) do
     local win = view.wins[name]
     if win and vim.api.nvim_win_is_valid(win) then
       found[#found + 1] = win
@@ -91,18 +91,18 @@ function M.keep_neovim(view, win)
   end
 end
 
----Opens the current text's window beside the proposal's.
+---Opens the left window beside the right one.
 ---@param view claude-ide.diffview.View
 ---@param direction claude-ide.diffview.Direction
 ---@return integer win
-local function open_now(view, direction)
-  return vim.api.nvim_open_win(view.bufs.now, false, { split = direction, win = view.wins.proposal })
+local function open_left(view, direction)
+  return vim.api.nvim_open_win(view.bufs.left, false, { split = direction, win = view.wins.right })
 end
 
 ---Gives the windows of the two texts the same size.
 ---@param view claude-ide.diffview.View
 local function even(view)
-  local first, second = view.wins.now, view.wins.proposal
+  local first, second = view.wins.left, view.wins.right
   if first and vim.api.nvim_win_is_valid(first) and vim.api.nvim_win_is_valid(second) then
     split.even(first, second)
   end
@@ -111,17 +111,17 @@ end
 ---A tab page for a diff. It is closed with the diff, unless it has other windows.
 ---@type claude-ide.diffview.Place
 ---@diagnostic disable-next-line: missing-fields -- the functions follow
-local tab = { shared = false, open_now = open_now }
+local tab = { shared = false, open_left = open_left }
 
 function tab.open(view)
-  vim.cmd(("noautocmd keepalt tab sbuffer %d"):format(view.list or view.bufs.proposal))
+  vim.cmd(("noautocmd keepalt tab sbuffer %d"):format(view.list or view.bufs.right))
   local win = vim.api.nvim_get_current_win()
   view.tab = vim.api.nvim_get_current_tabpage()
   if view.list then
     view.wins.list = win
-    win = vim.api.nvim_open_win(view.bufs.proposal, true, { split = "right", win = win })
+    win = vim.api.nvim_open_win(view.bufs.right, true, { split = "right", win = win })
   end
-  view.wins.proposal = win
+  view.wins.right = win
 end
 
 function tab.fit(view)
@@ -149,7 +149,7 @@ end
 ---Invariant: the user's windows keep their buffers and places; when the diff is closed, `ui.restore` restores their sizes and views.
 ---@type claude-ide.diffview.Place
 ---@diagnostic disable-next-line: missing-fields -- the functions follow
-local current = { shared = true, open_now = open_now }
+local current = { shared = true, open_left = open_left }
 
 ---Minimum height of a window to take lines from.
 local MIN_HEIGHT = 8
@@ -168,12 +168,12 @@ local function neighbour(view)
 end
 
 function current.open(view)
-  local buf = view.bufs.proposal
+  local buf = view.bufs.right
   view.tab = vim.api.nvim_get_current_tabpage()
   local win, side = neighbour(view)
-  view.wins.proposal = vim.api.nvim_open_win(buf, true, { split = side, win = win })
+  view.wins.right = vim.api.nvim_open_win(buf, true, { split = side, win = win })
   if view.list then
-    local beside = { split = "left", win = view.wins.proposal, width = view.list_width() }
+    local beside = { split = "left", win = view.wins.right, width = view.list_width() }
     view.wins.list = vim.api.nvim_open_win(view.list, false, beside)
   end
   view.gives_way = side == "above" and win or nil

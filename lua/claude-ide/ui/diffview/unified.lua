@@ -1,4 +1,4 @@
--- The unified layout: the proposal's buffer, editable, with removed lines as virtual lines above added ones.
+-- The unified layout: the right side's buffer, editable, with removed lines as virtual lines above added ones.
 local lazy = require("claude-ide.lazy")
 local changed_words = lazy("claude-ide.ui.diffview.changed_words")
 local config = lazy("claude-ide.config")
@@ -19,10 +19,10 @@ local looks = vim.api.nvim_create_namespace("claude-ide.diffview.unified.looks")
 
 ---@class claude-ide.diffview.Unified
 ---@field pair claude-ide.diffview.Pair
----@field win integer with the cursor; the proposal's, or another of its buffer
+---@field win integer with the cursor; the right one, or another of its buffer
 ---@field look claude-ide.diffview.Look
 ---@field heights table<claude-ide.buffer.Hunk, integer> virtual rows of removed lines
----@field syntax? claude-ide.diffview.Syntax of the current text; nil: none, or not parsed yet
+---@field syntax? claude-ide.diffview.Syntax of the left side; nil: none, or not parsed yet
 ---@field generation integer incremented by each redraw
 
 ---@param win integer
@@ -56,7 +56,8 @@ local function removed_rows(self, hunk, spans)
   local most, shown = self.look.rows, 0
   local colours = {}
   if self.syntax then
-    colours = removed_lines.colours(self.pair.bufs.now, hunk.old, math.min(hunk.old_count, most), self.syntax)
+    colours =
+      removed_lines.colours(self.pair.bufs.left, hunk.old, math.min(hunk.old_count, most), self.syntax)
   end
   while shown < hunk.old_count do
     local i = shown + 1
@@ -201,7 +202,7 @@ function M.go_to(pair, hunk, win)
   if not self.heights[hunk] then
     draw(self, hunk)
   end
-  local rows, buf = self.heights[hunk], pair.bufs.proposal
+  local rows, buf = self.heights[hunk], pair.bufs.right
   local lnum, column = first_change.place(pair.hunks, win, hunk, rows)
   local below = hunk.new > vim.api.nvim_buf_line_count(buf) or diffview_hunks.is_emptied(pair.hunks)
   first_change.reveal(win, lnum, column, below and 0 or rows, lnum < hunk.new and not below)
@@ -210,7 +211,7 @@ end
 ---Folds unchanged text, like diff mode. The folds are created once, so that folds opened by the user stay open.
 ---@param pair claude-ide.diffview.Pair
 local function fold(pair)
-  local wo, commands = vim.wo[pair.wins.proposal][0], {}
+  local wo, commands = vim.wo[pair.wins.right][0], {}
   local from = 1 ---@type integer
   local given = tonumber(("," .. vim.o.diffopt):match(",context:(%d+)")) --[[@as integer?]]
   local context = math.max(given or CONTEXT, 1)
@@ -225,9 +226,9 @@ local function fold(pair)
     from = hunk.new + hunk.new_count + context
   end
   if #pair.hunks.list > 0 then
-    fold_until(vim.api.nvim_buf_line_count(pair.bufs.proposal))
+    fold_until(vim.api.nvim_buf_line_count(pair.bufs.right))
   end
-  vim.api.nvim_win_call(pair.wins.proposal, function()
+  vim.api.nvim_win_call(pair.wins.right, function()
     vim.cmd("normal! zE")
     vim.api.nvim_exec2(table.concat(commands, "\n"), {})
   end)
@@ -235,9 +236,9 @@ end
 
 ---@param pair claude-ide.diffview.Pair
 local function unfold(pair)
-  local win = pair.wins.proposal
+  local win = pair.wins.right
   -- The user may have shown another buffer in the window, or set another 'foldmethod', which cannot delete folds (E351).
-  if not vim.api.nvim_win_is_valid(win) or vim.api.nvim_win_get_buf(win) ~= pair.bufs.proposal then
+  if not vim.api.nvim_win_is_valid(win) or vim.api.nvim_win_get_buf(win) ~= pair.bufs.right then
     return
   end
   if vim.wo[win].foldmethod == "manual" then
@@ -250,9 +251,9 @@ local function unfold(pair)
   end
 end
 
----@param pair claude-ide.diffview.Pair with only the proposal's window
+---@param pair claude-ide.diffview.Pair with only the right window
 function M.show(pair)
-  local win = pair.wins.proposal
+  local win = pair.wins.right
   local self = {
     pair = pair,
     win = win,
@@ -267,7 +268,7 @@ function M.show(pair)
   follow_looks()
   vim.schedule(function()
     if is_shown(self) then
-      self.syntax = removed_lines.syntax(pair.bufs.now)
+      self.syntax = removed_lines.syntax(pair.bufs.left)
       if self.syntax then
         redraw(self)
       end
@@ -279,7 +280,7 @@ end
 function M.go_to_first(pair)
   local first = pair.hunks.list[1]
   if first then
-    M.go_to(pair, first, pair.wins.proposal)
+    M.go_to(pair, first, pair.wins.right)
   end
 end
 
@@ -293,7 +294,7 @@ end
 
 ---@param pair claude-ide.diffview.Pair
 function M.hide(pair)
-  local self, buf = pair.unified, pair.bufs.proposal
+  local self, buf = pair.unified, pair.bufs.right
   if not self then
     return
   end

@@ -1,6 +1,6 @@
 -- The windows of two texts, with a list of files if there are several: opens, styles, rearranges and closes them. The content and
 -- decisions are the caller's.
--- Invariants: the proposal's window stays open throughout, so cursor, view and undo history survive changes of the layout. Only windows
+-- Invariants: the right window stays open throughout, so cursor, view and undo history survive changes of the layout. Only windows
 -- opened here are closed. Nothing here triggers autocommands, which could change the windows, until they are ready: see `announce`.
 local places = require("claude-ide.ui.diffview.place")
 local silently = require("claude-ide.ui.quietly").run
@@ -22,12 +22,12 @@ local window_options = lazy("claude-ide.ui.window_options")
 local M = {}
 
 ---@class claude-ide.diffview.View: claude-ide.diffview.Pair the user may have closed some of its windows
----@field wins table<"list"|claude-ide.diffview.Side, integer> `now` only in a layout with such a window
+---@field wins table<"list"|claude-ide.diffview.Side, integer> `left` only in a layout with such a window
 ---@field path string of the displayed file
 ---@field old_path string base of the proposal
 ---@field list? integer buffer
 ---@field list_width fun(): integer columns, if there is a list
----@field winbar fun(side: "list"|claude-ide.diffview.Side, width: integer, alone: boolean): string alone: no window shows `now`
+---@field winbar fun(side: "list"|claude-ide.diffview.Side, width: integer, alone: boolean): string alone: no window shows the left side
 ---@field compare? fun() default: of pair.lua
 ---@field end_comparing? fun()
 ---@field layout claude-ide.diffview.LayoutName
@@ -89,12 +89,12 @@ function M.note_loss(view)
   view.lost_here = view.lost_here or M.is_within(view)
 end
 
----A window with the proposal: the user may have split it, or moved it to a tab page (`<C-w>T`).
+---A window with the right side: the user may have split it, or moved it to a tab page (`<C-w>T`).
 ---@param view claude-ide.diffview.View
 ---@param besides? integer
 ---@return integer?
-function M.window_of_proposal(view, besides)
-  for _, win in ipairs(vim.fn.win_findbuf(view.bufs.proposal)) do
+function M.window_of_right(view, besides)
+  for _, win in ipairs(vim.fn.win_findbuf(view.bufs.right)) do
     if win ~= besides and vim.api.nvim_win_is_valid(win) then
       return win
     end
@@ -103,23 +103,23 @@ end
 
 ---@param view claude-ide.diffview.View
 function M.focus(view)
-  local win = M.is_shown(view, "proposal") and view.wins.proposal or view.wins.now
+  local win = M.is_shown(view, "right") and view.wins.right or view.wins.left
   if win and vim.api.nvim_win_is_valid(win) then
     vim.api.nvim_set_current_tabpage(view.tab)
     vim.api.nvim_set_current_win(win)
   end
 end
 
----Opens the current text's window, if the layout has one and there is space.
+---Opens the left window, if the layout has one and there is space.
 ---@param view claude-ide.diffview.View
-local function open_now(view)
-  local direction = not view.one_window and layout.get(view.layout).now
+local function open_left(view)
+  local direction = not view.one_window and layout.get(view.layout).direction
   if not direction then
     return
   end
-  local ok, win = pcall(place_of(view).open_now, view, direction)
+  local ok, win = pcall(place_of(view).open_left, view, direction)
   if ok then
-    view.wins.now = win
+    view.wins.left = win
   else
     log.debug("no room for the %s layout: %s", view.layout, win)
     view.layout = "unified"
@@ -147,7 +147,7 @@ local function open_windows(view)
       error(err, 0)
     end
     view.one_window = view.one_window or holds_another_diff(view)
-    open_now(view)
+    open_left(view)
   end)
   M.fit(view)
 end
@@ -164,7 +164,7 @@ end
 function M.set_winbars(view)
   for side, win in pairs(view.wins) do
     if vim.api.nvim_win_is_valid(win) then
-      local text = view.winbar(side, vim.api.nvim_win_get_width(win), view.wins.now == nil)
+      local text = view.winbar(side, vim.api.nvim_win_get_width(win), view.wins.left == nil)
       winbar.hold(win, text)
     end
   end
@@ -173,10 +173,10 @@ end
 ---Sizes the windows, if the screen's size or the layout has changed.
 ---@param view claude-ide.diffview.View
 function M.fit(view)
-  if not M.is_current(view) or not M.is_shown(view, "proposal") then
+  if not M.is_current(view) or not M.is_shown(view, "right") then
     return
   end
-  local size = ("%d×%d %s %s"):format(vim.o.columns, vim.o.lines, view.layout, view.wins.now ~= nil)
+  local size = ("%d×%d %s %s"):format(vim.o.columns, vim.o.lines, view.layout, view.wins.left ~= nil)
   if view.fitted ~= size then
     view.fitted = size
     silently(function()
@@ -213,7 +213,7 @@ end
 ---@param view claude-ide.diffview.View
 local function announce(view)
   local win = vim.api.nvim_get_current_win()
-  if win == view.wins.proposal and vim.api.nvim_win_get_buf(win) == view.bufs.proposal then
+  if win == view.wins.right and vim.api.nvim_win_get_buf(win) == view.bufs.right then
     pcall(vim.api.nvim_exec_autocmds, "BufEnter", { pattern = "claude://diff", modeline = false })
   end
 end
@@ -242,7 +242,7 @@ function M.open(view, focus)
       compare(view)
       pair.go_to_first_change(view)
     end
-    vim.api.nvim_set_current_win(view.wins.proposal)
+    vim.api.nvim_set_current_win(view.wins.right)
     if back then
       restore.go(back)
     end
@@ -263,20 +263,20 @@ function M.open(view, focus)
   end
 end
 
----Opens the current text's window again, according to the layout.
+---Opens the left window again, according to the layout.
 ---@param view claude-ide.diffview.View
 local function arrange(view)
-  local now = view.wins.now
-  if now and vim.api.nvim_get_current_win() == now then
-    vim.api.nvim_set_current_win(view.wins.proposal)
+  local left = view.wins.left
+  if left and vim.api.nvim_get_current_win() == left then
+    vim.api.nvim_set_current_win(view.wins.right)
   end
-  view.wins.now = nil
+  view.wins.left = nil
   split.keeping_sizes(function()
-    window.close(now)
-    open_now(view)
+    window.close(left)
+    open_left(view)
   end)
-  if view.wins.now then
-    window_options.window(view.wins.now)
+  if view.wins.left then
+    window_options.window(view.wins.left)
   end
   view.fitted = nil
   M.fit(view)
@@ -286,16 +286,16 @@ end
 ---@param view claude-ide.diffview.View
 ---@param name claude-ide.diffview.LayoutName
 function M.switch(view, name)
-  if not M.is_shown(view, "proposal") then
+  if not M.is_shown(view, "right") then
     return
   end
   silently(function()
-    local proposal = view.wins.proposal
-    local saved = vim.api.nvim_win_call(proposal, vim.fn.winsaveview)
-    if M.is_shown(view, "now") and vim.api.nvim_get_current_win() == view.wins.now then
-      local lnum = vim.api.nvim_win_get_cursor(view.wins.now)[1]
+    local right = view.wins.right
+    local saved = vim.api.nvim_win_call(right, vim.fn.winsaveview)
+    if M.is_shown(view, "left") and vim.api.nvim_get_current_win() == view.wins.left then
+      local lnum = vim.api.nvim_win_get_cursor(view.wins.left)[1]
       saved.lnum = hunks.map(view.hunks, lnum)
-      saved.lnum = math.min(saved.lnum, vim.api.nvim_buf_line_count(view.bufs.proposal))
+      saved.lnum = math.min(saved.lnum, vim.api.nvim_buf_line_count(view.bufs.right))
       saved.topline = math.max(saved.lnum - vim.fn.winline() + 1, 1)
     end
     end_comparing(view)
@@ -304,7 +304,7 @@ function M.switch(view, name)
     compare(view)
     M.set_winbars(view)
     saved.topfill = nil
-    vim.api.nvim_win_call(proposal, function()
+    vim.api.nvim_win_call(right, function()
       vim.fn.winrestview(saved)
       vim.cmd("normal! zv")
     end)
@@ -352,9 +352,9 @@ function M.show(view, text)
     end_comparing(view)
     view.bufs, view.hunks, view.path = text.bufs, text.hunks, text.path
     M.set_one_window(view, text.one_window)
-    M.put(view.wins.proposal, view.bufs.proposal)
-    if view.wins.now then
-      M.put(view.wins.now, view.bufs.now)
+    M.put(view.wins.right, view.bufs.right)
+    if view.wins.left then
+      M.put(view.wins.left, view.bufs.left)
     end
     compare(view)
     pair.go_to_first_change(view)
@@ -366,17 +366,17 @@ end
 ---@param view claude-ide.diffview.View
 ---@param one_window boolean
 function M.compare_again(view, one_window)
-  if not M.is_shown(view, "proposal") then
+  if not M.is_shown(view, "right") then
     return
   end
   silently(function()
-    local win, first = view.wins.proposal, view.hunks.list[1]
+    local win, first = view.wins.right, view.hunks.list[1]
     local saved = vim.api.nvim_win_call(win, vim.fn.winsaveview)
     end_comparing(view)
     M.set_one_window(view, one_window)
     compare(view)
     M.set_winbars(view)
-    if first and saved.lnum == math.min(first.new, vim.api.nvim_buf_line_count(view.bufs.proposal)) then
+    if first and saved.lnum == math.min(first.new, vim.api.nvim_buf_line_count(view.bufs.right)) then
       return pair.go_to_first_change(view)
     end
     saved.topfill = nil
@@ -388,24 +388,24 @@ function M.compare_again(view, one_window)
   end)
 end
 
----Rearranges the remaining windows. If the user closed the current text, or moved the proposal to another tab page (`<C-w>T`), the
----proposal is shown alone.
----@param view claude-ide.diffview.View whose proposal is in some window
+---Rearranges the remaining windows. If the user closed the left window, or moved the right one to another tab page (`<C-w>T`), the
+---right side is shown alone.
+---@param view claude-ide.diffview.View whose right side is in some window
 function M.restore_windows(view)
   silently(function()
-    local alone = not M.is_shown(view, "now")
-    if not M.is_shown(view, "proposal") then
-      local win = M.window_of_proposal(view) --[[@as integer]]
+    local alone = not M.is_shown(view, "left")
+    if not M.is_shown(view, "right") then
+      local win = M.window_of_right(view) --[[@as integer]]
       local tab = vim.api.nvim_win_get_tabpage(win)
       if tab ~= view.tab then
         view.tab, view.place, view.gives_way, alone = tab, "tab", nil, true
       end
-      view.wins.proposal = win
+      view.wins.right = win
       window_options.window(win)
     end
     M.switch(view, alone and "unified" or view.layout)
     if view.lost_here then
-      vim.api.nvim_set_current_win(view.wins.proposal)
+      vim.api.nvim_set_current_win(view.wins.right)
     end
     view.lost_here = nil
   end)
@@ -414,7 +414,7 @@ end
 ---The text has changed.
 ---@param view claude-ide.diffview.View
 function M.refresh(view)
-  if M.is_shown(view, "proposal") then
+  if M.is_shown(view, "right") then
     silently(function()
       pair.refresh(view)
       M.set_winbars(view)
