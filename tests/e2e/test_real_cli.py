@@ -286,9 +286,7 @@ def test_what_was_accepted_and_is_not_written_is_reported(nvim, cli, tmp_path):
         return [line for line in nvim.lua("return vim.fn.execute('messages')").splitlines() if "did not write" in line]
 
     def wait_known():
-        nvim.wait(
-            "require('claude-ide.edits.proposal.missing_writes').count() == 0", what="what became of it to be known"
-        )
+        nvim.wait("require('claude-ide.edits.watch.expected_write').count() == 0", what="what became of it to be known")
 
     # It is written, and formatted.
     accept(f"{read(nvim)} THEN {edit(nvim, 'two', 'TWO')} THEN SAY formatted")

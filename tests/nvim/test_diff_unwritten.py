@@ -6,6 +6,7 @@ import contextlib
 
 import pytest
 from chat_steps import begin, edit_proposal, start_scripted, wait_diff, wait_idle
+from held_timers import hold_timers
 from journal_steps import Claude
 
 pytestmark = pytest.mark.dealt
@@ -16,7 +17,7 @@ CHANGED = (
     "rewrites the file. Call Read on this file to refresh, then retry the edit."
 )
 SEEN = "(require('claude-ide.edits.proposal').list()[1] or {}).seen"
-SETTLED = "require('claude-ide.edits.proposal.missing_writes').count() == 0"
+SETTLED = "require('claude-ide.edits.watch.expected_write').count() == 0"
 KEPT = """
 local kept = {}
 for _, buf in ipairs(vim.api.nvim_list_bufs()) do
@@ -167,9 +168,9 @@ def test_nothing_is_said_where_the_tool_wrote_something_else(claude):
 
 
 def test_nothing_is_said_where_the_file_holds_it_all_the_same(claude):
-    claude.nvim.lua(
-        "require('claude-ide.edits.proposal.missing_writes').written = function() end"
-    )  # the transcript comes first
+    # The transcript comes first: the file's own changes go unnoticed.
+    claude.nvim.lua("require('claude-ide.edits.watch.files').follow = function() return function() end end")
+    hold_timers(claude.nvim, "edits/watch/expected_write.lua")
     call, text = claude.accept(typed="four")
     (claude.project / "a.txt").write_bytes(text.replace("\n", "\r\n").encode())
     claude.failed(call, CHANGED)
@@ -232,6 +233,19 @@ def test_several_of_one_turn_are_told_apart(claude):
     assert len(claude.nvim.notices()) == 2
     ((_, lines, *_),) = claude.nvim.lua(KEPT)
     assert lines == ["one", "II", "III", "IV"]
+
+
+def test_the_refusal_of_one_leaves_the_same_text_that_was_accepted_since_expected(claude):
+    claude.nvim.keys("ggOunsaved<Esc>")
+    claude.nvim.wait(lambda: claude.nvim.lines()[0] == "unsaved" and claude.nvim.mode() == "n")
+    with claude.at_once():  # the refusal is read after both were accepted
+        call, _ = claude.accept()
+        claude.failed(call, CHANGED)
+        call, text = claude.accept()
+    claude.nvim.wait("#notices == 1", what="the refusal to be known")
+    claude.writes(call, "a.txt", text)
+    claude.nvim.wait(lambda: claude.nvim.lines(1) == ["unsaved", *NEW.splitlines()], what="both texts")
+    assert len(claude.nvim.notices()) == 1
 
 
 def test_one_that_is_reported_as_written_says_nothing_of_what_was_accepted_since(claude):
@@ -356,7 +370,7 @@ def test_a_chat_whose_claude_ends_as_soon_as_its_tool_has_refused(chat_with_an_e
     nvim.lua("assert(require('claude-ide.edits.proposal').accept())")
     nvim.wait("require('claude-ide.chat').current().state == 'ended'", what="the end")
     nvim.lua("for _, read in ipairs(reads) do read() end")
-    nvim.wait("require('claude-ide.edits.proposal.missing_writes').count() == 0 and #notices > 0", what="a notice")
+    nvim.wait("require('claude-ide.edits.watch.expected_write').count() == 0 and #notices > 0", what="a notice")
     nvim.lua("later = false require('claude-ide.base.file').read_later('/dev/null', 1, function() later = true end)")
     nvim.lua("reads[#reads]()")
     nvim.wait("later")

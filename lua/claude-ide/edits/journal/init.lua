@@ -6,11 +6,11 @@ local background = lazy("claude-ide.terminal.background")
 local bus = lazy("claude-ide.base.bus")
 local changes = lazy("claude-ide.edits.journal.changes")
 local clock = lazy("claude-ide.base.clock")
+local expected_write = lazy("claude-ide.edits.watch.expected_write")
 local ide_sessions = lazy("claude-ide.sessions")
 local observe = lazy("claude-ide.edits.journal.observe")
 local pending = lazy("claude-ide.edits.journal.pending")
 local privacy = lazy("claude-ide.server.privacy")
-local refusals = lazy("claude-ide.edits.journal.refusals")
 local server = lazy("claude-ide.server")
 local shell = lazy("claude-ide.edits.journal.shell")
 local store = lazy("claude-ide.edits.journal.store")
@@ -69,7 +69,7 @@ function M.turn_started(client, at, unconnected)
     return -- this is its prompt: the CLI started to work before the notification
   end
   observe.settle(client, true)
-  refusals.turn_over(client, at)
+  expected_write.turn_over(client, at)
   if not unconnected then
     unapproved.turn_started(client)
   end
@@ -132,15 +132,6 @@ function M.accepted(path, contents)
   store.accepted(path, contents)
 end
 
----Waits for the result of an allowed edit in the client's transcript.
----@param client integer
----@param path string absolute
----@param done fun(words?: string, is_gone?: boolean) words: the tool's error; nil: it wrote, or the result stays unknown. is_gone: the client left in that turn, with an unknown result
----@return fun() cancel for when the result is known otherwise
-function M.await_allowed(client, path, done)
-  return refusals.await(client, path, done)
-end
-
 ---Handles the reported end of a turn's edits.
 ---@param client integer
 function M.edits_over(client)
@@ -156,6 +147,7 @@ function M.left(client)
   unannounced[client] = nil
   shell.stop(client, observe.found_changed)
   observe.left(client)
+  expected_write.client_gone(client)
   transcript_edits.stop(client)
   store.leave(client)
 end

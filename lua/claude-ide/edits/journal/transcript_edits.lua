@@ -4,11 +4,12 @@ local lazy = require("claude-ide.lazy")
 local announce = lazy("claude-ide.edits.journal.announce")
 local bus = lazy("claude-ide.base.bus")
 local clock = lazy("claude-ide.base.clock")
+local expected_write = lazy("claude-ide.edits.watch.expected_write")
+local failed_calls = lazy("claude-ide.edits.journal.failed_calls")
 local ide_file = lazy("claude-ide.base.file")
 local log = lazy("claude-ide.base.log")
 local observe = lazy("claude-ide.edits.journal.observe")
 local paths = lazy("claude-ide.base.path")
-local refusals = lazy("claude-ide.edits.journal.refusals")
 local retry = lazy("claude-ide.base.retry")
 local server = lazy("claude-ide.server")
 local sessions = lazy("claude-ide.sessions")
@@ -185,7 +186,7 @@ function read(reader, reading)
   end
   follow_agents(reader, reading.transcript:info().agents)
   bus.emit("transcript_grew", reader.client, reading.transcript)
-  refusals.look(reader.client, reading.transcript, reading.seen, function()
+  failed_calls.look(reader.client, reading.transcript, reading.seen, function()
     if not reading.transcript then
       return
     end
@@ -196,7 +197,7 @@ function read(reader, reading)
       reading.offset = found.offset
       local fresh = {}
       for _, change in ipairs(found.changes) do
-        refusals.written(reader.client, paths.normalize(change.path), change["end"])
+        expected_write.written(reader.client, paths.normalize(change.path), change["end"])
         fresh[#fresh + 1] = not reading.seen[change.tool_use_id] and change or nil
       end
       if reader.is_terminal then
@@ -261,7 +262,6 @@ end
 function M.stop(client)
   local reader = readers[client]
   readers[client] = nil
-  refusals.stop(client)
   if reader then
     close_reader(reader)
   end

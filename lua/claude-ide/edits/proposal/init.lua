@@ -4,8 +4,8 @@ local lazy = require("claude-ide.lazy")
 local apply = lazy("claude-ide.edits.changeset.apply")
 local at_exit = lazy("claude-ide.base.at_exit")
 local bus = lazy("claude-ide.base.bus")
+local expected_write = lazy("claude-ide.edits.watch.expected_write")
 local guard = lazy("claude-ide.ui.guard")
-local missing_writes = lazy("claude-ide.edits.proposal.missing_writes")
 local notice = lazy("claude-ide.base.notice")
 local on_screen = lazy("claude-ide.edits.proposal.on_screen")
 local paths = lazy("claude-ide.base.path")
@@ -282,13 +282,13 @@ end
 ---@param call string
 ---@param result claude-ide.sessions.ToolResult
 function M.call_ended(requester, call, result)
-  missing_writes.ended(requester, call, result)
+  expected_write.call_ended(requester, call, result)
 end
 
 ---A requester that reports its calls is gone.
 ---@param requester claude-ide.requests.Requester
 function M.requester_gone(requester)
-  missing_writes.gone(requester)
+  expected_write.requester_gone(requester)
 end
 
 ---Registers the kind of request and subscribes to events, once. Keys are recorded from then on, so that a diff knows whether the user is

@@ -1,10 +1,10 @@
 -- Prepares a diff: fills its buffers and compares them. In pieces for large texts, so that Neovim stays responsive.
 local lazy = require("claude-ide.lazy")
-local awaited = lazy("claude-ide.edits.watch.awaited")
 local buffers = lazy("claude-ide.edits.proposal.buffers")
 local bytes = lazy("claude-ide.editor.buffer.bytes")
 local current_text = lazy("claude-ide.edits.proposal.current_text")
 local diffview_comparison = lazy("claude-ide.ui.diffview.comparison")
+local expected_write = lazy("claude-ide.edits.watch.expected_write")
 local files = lazy("claude-ide.edits.proposal.files")
 local hunks = lazy("claude-ide.ui.diffview.hunks")
 local log = lazy("claude-ide.base.log")
@@ -128,7 +128,7 @@ function M.run(diff, file, changed, compared, done, failed)
   ---@param disk claude-ide.proposal.Disk
   local begin = guarded(function(disk)
     if not file.base and not planned then
-      awaited.observed(file.old_path, disk.bytes)
+      expected_write.observed(file.old_path, disk.bytes)
     end
     large = not planned and #file.proposed + #(disk.bytes or "") > LARGE_BYTES
     run({

@@ -2,12 +2,12 @@
 -- `state` has the waiting proposals, `on_screen` the shown ones; this module informs both of decisions.
 local lazy = require("claude-ide.lazy")
 local acceptance = lazy("claude-ide.edits.proposal.acceptance")
-local awaited = lazy("claude-ide.edits.watch.awaited")
 local buffer = lazy("claude-ide.editor.buffer")
 local buffer_bytes = lazy("claude-ide.editor.buffer.bytes")
 local buffer_disk = lazy("claude-ide.editor.buffer.disk")
 local conflict = lazy("claude-ide.edits.watch.conflict")
 local event = lazy("claude-ide.config.event")
+local expected_write = lazy("claude-ide.edits.watch.expected_write")
 local files = lazy("claude-ide.edits.proposal.files")
 local journal = lazy("claude-ide.edits.journal")
 local kept_words = lazy("claude-ide.ui.kept_words")
@@ -48,34 +48,47 @@ local function keep_unsaved(buf, bytes, contents, now, afterwards)
   end
 end
 
----Reloads the file's buffer once the accepted text is written, without a prompt. Unsaved changes stay, and `u` restores the previous
----text.
+---Reloads the file's buffer after the accepted text is written, without a prompt. Unsaved changes stay, and `u` restores the previous text.
 ---@param path string absolute
----@param contents string
+---@param bytes string on disk
+---@param contents string accepted
 ---@param now claude-ide.proposal.Now base of the diff
 ---@param afterwards? claude-ide.proposal.Afterwards with unsaved changes
----@param written fun() the file has exactly this text
-local function reload_when_written(path, contents, now, afterwards, written)
-  journal.accepted(path, contents)
-  awaited.await({
+local function reload(path, bytes, contents, now, afterwards)
+  local buf = buffer.loaded(path)
+  if not buf then
+    return
+  elseif vim.bo[buf].modified and (now.against ~= "buffer" or afterwards) then
+    return keep_unsaved(buf, bytes, contents, now, afterwards)
+  elseif now.against == "buffer" then
+    -- The user accepted the diff against the unsaved text, which stays in the undo history.
+    vim.bo[buf].modified = false
+  end
+  local ok, err = pcall(buffer_disk.reload, buf)
+  if not ok then
+    log.error("could not reload %s: %s", path, err)
+  end
+end
+
+---@param diff claude-ide.Diff accepted, not of a buffer's text
+---@param contents string accepted
+---@param afterwards? claude-ide.proposal.Afterwards with unsaved changes
+---@param buf? integer the proposal's buffer, if edited by the user
+---@return claude-ide.watch.ExpectedWrite
+local function expect_write(diff, contents, afterwards, buf)
+  local requester, file = diff.requester, diff.files[1]
+  local path, now, typed = file.path, file.text and file.text.now, buf and user_edits.copy(buf)
+  return expected_write.expect({
     path = path,
     contents = contents,
-    before = now.disk.stat,
-    written = written,
+    before = now and now.disk or {},
+    requester = requester,
+    call = requester.call and requester.call(diff.handle),
     arrived = function(bytes)
-      local buf = buffer.loaded(path)
-      if not buf then
-        return
-      elseif vim.bo[buf].modified and (now.against ~= "buffer" or afterwards) then
-        return keep_unsaved(buf, bytes, contents, now, afterwards)
-      elseif now.against == "buffer" then
-        -- The user accepted the diff against the unsaved text, which stays in the undo history.
-        vim.bo[buf].modified = false
-      end
-      local ok, err = pcall(buffer_disk.reload, buf)
-      if not ok then
-        log.error("could not reload %s: %s", path, err)
-      end
+      reload(path, bytes, contents, now --[[@as claude-ide.proposal.Now]], afterwards)
+    end,
+    refused = function(words, is_there, was_watched)
+      missing_writes.report(diff, typed, words, is_there, was_watched)
     end,
   })
 end
@@ -326,16 +339,12 @@ function M.accept(diff, failed)
     nothing_left(diff, name .. ": n")
     return true
   end
-  if diff.state == "pending" then
-    local before = file.text and file.text.now.disk.bytes
-    missing_writes.note(diff, contents, before, buf)
-  end
+  local expected = not file.base and diff.state == "pending" and expect_write(diff, contents, afterwards, buf)
   local answer = { outcome = "accepted", contents = contents, on_top = file.on_top }
   if requests.settle(diff, answer) then
-    if file.text and not file.base then
-      reload_when_written(file.path, contents, file.text.now, afterwards, function()
-        missing_writes.written(diff)
-      end)
+    if expected and file.text then
+      journal.accepted(file.path, contents)
+      expected_write.watch(expected)
     end
     after(diff)
     renew_those_of(file.path)

@@ -1,11 +1,11 @@
 -- Conflicts: a file changes on disk while its buffer has unsaved changes. The user is notified once and decides later.
 -- Invariant: neither the buffer nor the file is written before the user has chosen.
 local lazy = require("claude-ide.lazy")
-local awaited = lazy("claude-ide.edits.watch.awaited")
 local buffer = lazy("claude-ide.editor.buffer")
 local buffer_disk = lazy("claude-ide.editor.buffer.disk")
 local buffer_format = lazy("claude-ide.editor.buffer.format")
 local choose = lazy("claude-ide.ui.choose")
+local expected_write = lazy("claude-ide.edits.watch.expected_write")
 local file = lazy("claude-ide.base.file")
 local ide_merge = lazy("claude-ide.library.merge")
 local notice = lazy("claude-ide.base.notice")
@@ -198,7 +198,7 @@ end
 ---@param buf integer
 function M.consider(buf)
   local name = vim.api.nvim_buf_get_name(buf)
-  if awaited.includes(name) then
+  if expected_write.includes(name) then
     return -- the user accepted this change over their unsaved text
   end
   file.read_later(name, MAX_BYTES, function(bytes)
