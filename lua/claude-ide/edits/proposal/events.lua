@@ -2,7 +2,6 @@
 local lazy = require("claude-ide.lazy")
 local guard_waits = lazy("claude-ide.base.waits")
 local quietly = lazy("claude-ide.ui.quietly")
-local state = lazy("claude-ide.edits.proposal.state")
 local windows = lazy("claude-ide.ui.diffview.windows")
 local writes = lazy("claude-ide.edits.proposal.writes")
 
@@ -21,7 +20,7 @@ local function losses(entry, restore)
   end
   local function gone()
     if waits() then
-      state.presenter.gone(entry.diff)
+      entry.actions.gone()
     end
   end
   local function mend_soon()

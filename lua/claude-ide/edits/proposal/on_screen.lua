@@ -23,19 +23,14 @@ local writes = lazy("claude-ide.edits.proposal.writes")
 
 local M = {}
 
-local entries = require("claude-ide.edits.proposal.state").entries()
-
----@param diff claude-ide.Diff
----@return claude-ide.proposal.Entry
-function M.add(diff)
-  if not next(entries) then
+---@param entry claude-ide.proposal.Entry
+function M.add(entry)
+  if state.is_empty() then
     typing.listen()
     writes.start()
   end
-  local entry = { diff = diff, file = diff.files[1], shown = 1 }
-  entries[diff.id] = entry
+  state.add(entry)
   closing.await_next()
-  return entry
 end
 
 ---The diff to go to next: the oldest one that is shown.
@@ -73,7 +68,7 @@ local function close_view(entry)
   if after then
     queue.show_next(after, went_back and closed or nil)
   end
-  local in_another = vim.iter(pairs(entries)):any(function(_, other)
+  local in_another = vim.iter(state.entries()):any(function(other)
     return other.view ~= nil and windows.is_within(other.view)
   end)
   if was_within and not in_another then
@@ -83,10 +78,9 @@ end
 
 ---@param entry claude-ide.proposal.Entry
 function M.remove(entry)
-  if entries[entry.diff.id] ~= entry then
+  if not state.remove(entry) then
     return
   end
-  entries[entry.diff.id] = nil
   guard.forget(entry.diff.id)
   if entry.file.text then
     window.forget(state.sight(entry))
@@ -99,7 +93,7 @@ function M.remove(entry)
   else
     delete_buffers(entry)
   end
-  if not next(entries) then
+  if state.is_empty() then
     writes.stop()
     restore.forget()
   end
@@ -180,7 +174,7 @@ end
 ---@param besides? claude-ide.proposal.Entry
 ---@return claude-ide.proposal.Entry?
 local function current(besides)
-  for _, entry in pairs(entries) do
+  for _, entry in ipairs(state.entries()) do
     if entry ~= besides and entry.view and windows.is_current(entry.view) then
       return entry
     end
@@ -222,7 +216,7 @@ end
 ---Takes down all diffs immediately: Neovim is about to exit.
 function M.clear_all()
   closing.finish()
-  for _, entry in pairs(vim.tbl_extend("force", {}, entries)) do
+  for _, entry in ipairs(state.entries()) do
     local ok, err = pcall(M.remove, entry)
     if not ok then
       log.warn("a diff stayed on the screen: %s", tostring(err))

@@ -1,5 +1,6 @@
 -- The presenter of proposed edits: shows them and settles them.
--- `state` has the waiting proposals, `on_screen` the shown ones; this module informs both of decisions.
+-- `state` has the waiting proposals, `on_screen` the shown ones; this module informs both of decisions. Those below it act on a diff by
+-- the `actions` of its entry.
 local lazy = require("claude-ide.lazy")
 local acceptance = lazy("claude-ide.edits.proposal.acceptance")
 local buffer = lazy("claude-ide.editor.buffer")
@@ -30,10 +31,7 @@ local waits = lazy("claude-ide.base.waits")
 local window = lazy("claude-ide.ui.guard.window")
 local windows = lazy("claude-ide.ui.diffview.windows")
 
----@class claude-ide.proposal.presenter
 local M = {}
-
-require("claude-ide.edits.proposal.state").presenter = M
 
 ---@param buf integer modified
 ---@param bytes string on disk
@@ -203,6 +201,14 @@ function M.withdraw(diff, why)
   say_gone(diff, is_seen_going and why or nil, kept)
 end
 
+---The user closed its windows or buffers.
+---@param diff claude-ide.Diff
+local function gone(diff)
+  if not diff.applying and requests.settle(diff, { outcome = "rejected" }) then
+    M.withdraw(diff)
+  end
+end
+
 ---Takes a proposal off the screen, and shows what has become of it.
 ---@param entry claude-ide.proposal.Entry
 local function show_anew(entry)
@@ -297,7 +303,7 @@ local function accept_plan(diff, failed)
         say_gone(diff, nil, kept)
         emit("ClaudeDiffClosed", diff)
       elseif entry and entry.view and not windows.all_windows_open(entry.view) then
-        M.gone(diff) -- its windows were closed meanwhile
+        gone(diff) -- its windows were closed meanwhile
       end
     end,
   })
@@ -371,7 +377,7 @@ end
 
 ---The user accepts: notifies them if it cannot be.
 ---@param diff claude-ide.Diff
-function M.accept_or_say(diff)
+local function accept_or_say(diff)
   local _, err = M.accept(diff)
   if err then
     notice.warn(err)
@@ -380,7 +386,7 @@ end
 
 ---The user rejects, and is asked for the reason.
 ---@param diff claude-ide.Diff
-function M.reject_with_reason(diff)
+local function reject_with_reason(diff)
   vim.ui.input({ prompt = question(diff) }, function(text)
     if diff.state ~= "pending" or diff.applying then
       -- It may have been answered in the CLI meanwhile.
@@ -389,14 +395,6 @@ function M.reject_with_reason(diff)
       M.reject(diff, text)
     end
   end)
-end
-
----The user closed its windows or buffers.
----@param diff claude-ide.Diff
-function M.gone(diff)
-  if not diff.applying and requests.settle(diff, { outcome = "rejected" }) then
-    M.withdraw(diff)
-  end
 end
 
 ---The only function that brings a diff onto the screen.
@@ -414,6 +412,27 @@ function M.show(entry, how)
 end
 
 ---@param diff claude-ide.Diff
+---@return claude-ide.proposal.Entry
+local function entry_of(diff)
+  local function with_diff(fn)
+    return function()
+      fn(diff)
+    end
+  end
+  local entry = { diff = diff, file = diff.files[1], shown = 1 } ---@type claude-ide.proposal.Entry
+  entry.actions = {
+    accept = with_diff(accept_or_say),
+    reject = with_diff(M.reject),
+    reject_with_reason = with_diff(reject_with_reason),
+    gone = with_diff(gone),
+    show = function(how)
+      M.show(entry, how)
+    end,
+  }
+  return entry
+end
+
+---@param diff claude-ide.Diff
 ---@param at_once? boolean it was shown already, and has changed
 function M.present(diff, at_once)
   if diff.plan and diff.plan.unasked then
@@ -424,10 +443,10 @@ function M.present(diff, at_once)
       end,
     })
   end
-  if not safely.catch(on_screen.add, failing(diff))(diff) then
+  local entry = entry_of(diff)
+  if not safely.catch(on_screen.add, failing(diff))(entry) then
     return
   end
-  local entry = state.entry(diff.id) --[[@as claude-ide.proposal.Entry]]
   view.prepare_file(entry, 1, function()
     if #diff.files > 1 then
       entry.list = list.make()

@@ -42,7 +42,7 @@ end
 function M.show_next(entry, instead_of)
   local function show()
     if entry.waits then
-      state.presenter.show(entry, { instead_of = instead_of })
+      entry.actions.show({ instead_of = instead_of })
     end
   end
   if instead_of then
@@ -81,7 +81,7 @@ function M.fix_misplaced_buffers()
         vim.api.nvim_win_set_buf(stray, buf)
         vim.wo[stray][0].winfixbuf = fixed
       end)
-      state.presenter.show(entry, { asked = true })
+      entry.actions.show({ asked = true })
     end
   end
 end

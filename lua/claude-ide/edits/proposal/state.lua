@@ -7,10 +7,6 @@ local M = {}
 
 M.KIND = "edit"
 
----The module that decides, for those below it. Set before the first diff is shown.
----@type claude-ide.proposal.presenter
-M.presenter = nil
-
 ---@class claude-ide.Diff: claude-ide.Request
 ---@field state "pending"|claude-ide.proposal.Outcome
 ---@field files claude-ide.proposal.File[] at least one
@@ -90,9 +86,18 @@ end
 ---@field text claude-ide.proposal.Prepared
 ---@field hunks claude-ide.diffview.Hunks
 
+---What the user does to a diff, and what the modules that show it ask of the presenter.
+---@class claude-ide.proposal.Actions
+---@field accept fun()
+---@field reject fun()
+---@field reject_with_reason fun()
+---@field gone fun() its windows or buffers were closed
+---@field show fun(how: claude-ide.proposal.ShowOpts)
+
 ---The data of a diff on the screen.
 ---@class claude-ide.proposal.Entry
 ---@field diff claude-ide.Diff
+---@field actions claude-ide.proposal.Actions
 ---@field file claude-ide.proposal.PreparedFile the displayed one
 ---@field shown integer index of the file in the list; it is displayed once it is prepared
 ---@field view? claude-ide.diffview.View
@@ -131,9 +136,29 @@ function M.entry(id)
   return entries[id]
 end
 
----@return table<integer, claude-ide.proposal.Entry> not a copy
+---@return claude-ide.proposal.Entry[]
 function M.entries()
-  return entries
+  return vim.tbl_values(entries)
+end
+
+---@param entry claude-ide.proposal.Entry
+function M.add(entry)
+  entries[entry.diff.id] = entry
+end
+
+---@param entry claude-ide.proposal.Entry
+---@return boolean removed false: it is not the diff's
+function M.remove(entry)
+  local is_it = entries[entry.diff.id] == entry
+  if is_it then
+    entries[entry.diff.id] = nil
+  end
+  return is_it
+end
+
+---@return boolean
+function M.is_empty()
+  return next(entries) == nil
 end
 
 ---Waiting diffs with data, oldest first.

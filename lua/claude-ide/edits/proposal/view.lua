@@ -111,18 +111,12 @@ end
 ---@param entry claude-ide.proposal.Entry shown
 ---@return table<claude-ide.proposal.Verb, fun()>
 function M.verbs_of(entry)
-  local diff, presenter, count = entry.diff, state.presenter, #entry.diff.files
+  local actions, count = entry.actions, #entry.diff.files
   ---@type table<claude-ide.proposal.Verb, fun()>
   local found = {
-    accept = function()
-      presenter.accept_or_say(diff)
-    end,
-    reject = function()
-      presenter.reject(diff)
-    end,
-    reject_with_reason = function()
-      presenter.reject_with_reason(diff)
-    end,
+    accept = actions.accept,
+    reject = actions.reject,
+    reject_with_reason = actions.reject_with_reason,
     hunk = function()
       local view = entry.view --[[@as claude-ide.diffview.View]]
       local planned, in_list = entry.file.planned, vim.api.nvim_get_current_win() == view.wins.list
@@ -209,7 +203,7 @@ end
 
 ---Updates the number of waiting diffs in winbars.
 function M.recount()
-  for _, entry in pairs(state.entries()) do
+  for _, entry in ipairs(state.entries()) do
     if entry.view and entry.diff.state == "pending" then
       windows.set_winbars(entry.view)
     end

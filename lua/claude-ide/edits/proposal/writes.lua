@@ -48,7 +48,7 @@ local function modified_bufs(which)
   local bufs = {
     guard --[[@as integer]],
   }
-  for _, entry in pairs(state.entries()) do
+  for _, entry in ipairs(state.entries()) do
     local is_pending = entry.diff.state == "pending"
     for _, file in ipairs(entry.diff.files) do
       local is_typed_in = which == "expendable" and is_pending and user_edits.typed(file)
@@ -217,7 +217,7 @@ local function on_write(entry, file, event)
       notice.info("`:w` again accepts: the diff has only just opened.")
     end
   else
-    state.presenter.accept_or_say(entry.diff)
+    entry.actions.accept()
   end
 end
 
