@@ -159,16 +159,19 @@ function M.to_write(file, bytes)
   return contents, { before = text.now.lines, accepted = accepted, written = written }
 end
 
+---What is not dropped of a plan.
 ---@param diff claude-ide.Diff
 ---@return claude-ide.changeset.Job[]
+---@return claude-ide.proposal.File[] files of the jobs
 local function jobs_of(diff)
-  local jobs = {}
+  local jobs, files = {}, {}
   for _, file in ipairs(diff.files) do
     if not proposal_files.remaining(file).nothing then
       jobs[#jobs + 1] = { file = file.planned, text = proposal_files.wanted(file) }
+      files[#files + 1] = file
     end
   end
-  return jobs
+  return jobs, files
 end
 
 ---@param diff claude-ide.Diff
@@ -272,14 +275,7 @@ end
 ---@param diff claude-ide.Diff
 ---@param done fun(is_renewed: boolean, err?: string) err: why it cannot be
 function M.renew_plan(diff, done)
-  local files, jobs = {}, {}
-  for _, file in ipairs(diff.files) do
-    local left = proposal_files.remaining(file)
-    if not left.nothing then
-      files[#files + 1] = file
-      jobs[#jobs + 1] = { file = file.planned, text = proposal_files.wanted(file) }
-    end
-  end
+  local jobs, files = jobs_of(diff)
   if not changeset.is_outdated(jobs) then
     return done(false)
   end

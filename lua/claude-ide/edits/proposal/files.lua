@@ -19,13 +19,20 @@ function M.comparison(file)
   return has_it.comparison
 end
 
+---Whether acceptance deletes the file.
+---@param file claude-ide.proposal.File
+---@return boolean
+function M.is_deletion(file)
+  return file.planned ~= nil and file.planned.after == nil
+end
+
 ---Whether only one text of a file can be shown.
 ---@param file claude-ide.proposal.PreparedFile
 ---@return boolean
 function M.needs_one_window(file)
   local hunks, size = file.hunks, buffer_bytes.size
   local bytes = size(hunks.old) + size(hunks.proposed)
-  return file.planned ~= nil and file.planned.after == nil
+  return M.is_deletion(file)
     or hunks.format.empty
     or pair.needs_one_window(hunks.list, #hunks.old, #hunks.proposed, bytes)
 end

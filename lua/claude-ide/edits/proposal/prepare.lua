@@ -96,7 +96,7 @@ function M.run(diff, file, changed, compared, done, failed)
 
   local function finish()
     file.text, file.is_preparing = text, nil
-    vim.bo[text.bufs.right].modifiable = not planned or planned.after ~= nil
+    vim.bo[text.bufs.right].modifiable = not files.is_deletion(file)
     file.tick = vim.api.nvim_buf_get_changedtick(text.bufs.right)
     file.hunks = hunks.follow(text, changed)
     done()

@@ -119,8 +119,8 @@ function M.verbs_of(entry)
     reject_with_reason = actions.reject_with_reason,
     hunk = function()
       local view = entry.view --[[@as claude-ide.diffview.View]]
-      local planned, in_list = entry.file.planned, vim.api.nvim_get_current_win() == view.wins.list
-      if in_list or entry.file.dropped or planned and planned.after == nil then
+      local file, in_list = entry.file, vim.api.nvim_get_current_win() == view.wins.list
+      if in_list or file.dropped or files.is_deletion(file) then
         M.drop_file(entry)
       else
         toggle(view)
