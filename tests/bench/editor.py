@@ -219,13 +219,7 @@ class Editor:
         )
 
     def private_kib(self) -> int:
-        """Memory that this Neovim shares with no other, after garbage collection; outside Linux, all of it."""
-        self._nvim.lua("collectgarbage() collectgarbage()")
-        sizes = Path(f"/proc/{self._nvim.server_pid}/smaps_rollup")
-        if sizes.exists():
-            return sum(int(kib) for kib in re.findall(r"(?:Private_Dirty|Swap):\s+(\d+) kB", sizes.read_text()))
-        shown = subprocess.run(["ps", "-o", "rss=", "-p", str(self._nvim.server_pid)], capture_output=True, text=True)
-        return int(shown.stdout)
+        return self._nvim.private_kib()
 
     def read_ahead_ms(self) -> float:
         """Processor time until all modules are cached, and nothing of that is left to do."""

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import socket
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -270,6 +271,15 @@ class Nvim:
     def running(self) -> bool:
         """Whether Neovim is running."""
         return self.terminal.exit_code() is None
+
+    def private_kib(self) -> int:
+        """Memory that this Neovim shares with no other, after garbage collection; outside Linux, all of it."""
+        self.lua("collectgarbage() collectgarbage()")
+        sizes = Path(f"/proc/{self.server_pid}/smaps_rollup")
+        if sizes.exists():
+            return sum(int(kib) for kib in re.findall(r"(?:Private_Dirty|Swap):\s+(\d+) kB", sizes.read_text()))
+        shown = subprocess.run(["ps", "-o", "rss=", "-p", str(self.server_pid)], capture_output=True, text=True)
+        return int(shown.stdout)
 
     def leave(self, timeout: float = PATIENCE) -> int:
         """Quits with `:qa!` and returns the exit code; processes that it left running stay, for the test to see."""

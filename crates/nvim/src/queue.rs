@@ -7,10 +7,14 @@
 //! - Events of one client arrive in the order in which they happened.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use claude_ide_server::EditorCall;
 use claude_ide_session::Millis;
+use claude_ide_system::memory::give_back;
 use once_cell::sync::Lazy;
 use serde_json::{Map, Value as Json};
 use tokio::sync::oneshot;
@@ -22,6 +26,11 @@ use crate::wake::{Ringer, Wake};
 
 /// Outlives every service, so that events of a stopping one can still be read.
 pub(crate) static QUEUE: Lazy<Arc<Queue>> = Lazy::new(Arc::default);
+
+/// Bytes of a call after which memory is given back.
+const LARGE: usize = 1024 * 1024;
+/// By then its windows are closed.
+const OVER: Duration = Duration::from_secs(5);
 
 /// Why a call was refused.
 #[derive(Debug, PartialEq, Eq)]
@@ -107,7 +116,7 @@ impl Queue {
         let (reply, answer) = oneshot::channel();
         state.calls.insert(id, Call { client, name, reply });
         state.ring();
-        Ok(Ticket { id, answer, queue: Arc::clone(self) })
+        Ok(Ticket { id, weight, answer, queue: Arc::clone(self) })
     }
 
     /// Takes the first event, as a table for Lua.
@@ -221,6 +230,7 @@ fn call_event(kind: &'static str, id: u64, client: u64, name: &'static str) -> V
 #[derive(Debug)]
 pub(crate) struct Ticket {
     id: u64,
+    weight: usize,
     answer: oneshot::Receiver<Reply>,
     queue: Arc<Queue>,
 }
@@ -235,6 +245,24 @@ impl Ticket {
 impl Drop for Ticket {
     fn drop(&mut self) {
         self.queue.cancel(self.id);
+        if self.weight >= LARGE {
+            give_back_memory();
+        }
+    }
+}
+
+/// Gives back what a large call used, once nothing of it is on the screen any more.
+fn give_back_memory() {
+    static IS_DUE: AtomicBool = AtomicBool::new(false);
+    if !IS_DUE.swap(true, Ordering::Relaxed) {
+        let thread = thread::Builder::new().spawn(|| {
+            thread::sleep(OVER);
+            IS_DUE.store(false, Ordering::Relaxed);
+            give_back();
+        });
+        if thread.is_err() {
+            IS_DUE.store(false, Ordering::Relaxed);
+        }
     }
 }
 

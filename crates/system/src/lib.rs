@@ -1,9 +1,11 @@
 //! Access to the operating system, each thing once: atomic file writes, processes and their groups, the process behind
-//! a connection, interruptible pipes, host names, signal masks, git's work trees. It blocks, and knows no protocol and no editor.
+//! a connection, interruptible pipes, host names, freed memory, signal masks, git's work trees. It blocks, and knows no protocol and no
+//! editor.
 
 pub mod file;
 pub mod group;
 pub mod host;
+pub mod memory;
 pub mod peer;
 pub mod pipe;
 pub mod process;
