@@ -72,8 +72,9 @@ def test_makes_a_branch_with_a_tab_page_and_a_cli_that_has_the_prompt(start, cli
     assert started["argv"] == ["--name=fix", 'say "hello  you"']
     assert git(fix, "branch", "--show-current") == "fix"
     assert nvim.lua("return { vim.fn.getcwd(), vim.fn.expand('%:p') }") == [str(fix), str(fix / "a.txt")]
+    assert nvim.lua("return vim.t.claude_worktree") == "fix", "a 'tabline' can name it"
     nvim.cmd("tabprevious")
-    assert nvim.lua("return vim.fn.getcwd()") == str(nvim.project)
+    assert nvim.lua("return { vim.fn.getcwd(), vim.t.claude_worktree }") == [str(nvim.project)]
 
     # Again: the same tab page and CLI; with a prompt: one more CLI.
     nvim.cmd("Claude worktree fix")

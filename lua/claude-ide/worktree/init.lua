@@ -177,6 +177,7 @@ function M.open(branch, prompt)
     guard.when_requested("worktree " .. path, "The worktree", function()
       local ok, problem = pcall(function()
         enter(path, top)
+        vim.t.claude_worktree = branch
         start_cli(path, branch, prompt)
       end)
       if not ok then
