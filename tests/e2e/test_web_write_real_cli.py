@@ -102,7 +102,7 @@ def allow(nvim):
 
 
 TAKE_IT_FOR_IDLE = """
-local route, prompt = require("claude-ide.board.deliver.route"), require("claude-ide.terminal.prompt")
+local route, prompt = require("claude-ide.outbox.route"), require("claude-ide.terminal.prompt")
 local of, is_ready = route.of, prompt.is_ready
 route.of = function(...)
   local found = assert(of(...))

@@ -175,7 +175,7 @@ def test_what_waits_for_an_agent_is_told_to_no_other(reader, sessions):
     number, pid = chat(nvim, "return { chat.number, chat.pid }")
     nvim.lua(
         """
-        local route, of = require("claude-ide.board.deliver.route"), require("claude-ide.board.deliver.route").of
+        local route, of = require("claude-ide.outbox.route"), require("claude-ide.outbox.route").of
         _G.looks = 0
         route.of = function(...) looks = looks + 1 return of(...) end
         """

@@ -68,7 +68,7 @@ def inside(begin, fake, sessions, project):
 
 MARK = b"<mark>"
 COUNT_LOOKS = """
-local route, of = require("claude-ide.board.deliver.route"), require("claude-ide.board.deliver.route").of
+local route, of = require("claude-ide.outbox.route"), require("claude-ide.outbox.route").of
 _G.looks = 0
 route.of = function(...) looks = looks + 1 return of(...) end
 """
@@ -272,12 +272,12 @@ def test_to_stop_claude_starts_nothing_that_waits(inside, fake):
     with site.read(session) as reader:
         for id in ("a", "b"):
             reader.say(type="user_message", id=id, content=id)
-        nvim.wait("next(require('claude-ide.board.deliver').counts()) ~= nil", what="it to wait")
+        nvim.wait("next(require('claude-ide.outbox').counts()) ~= nil", what="it to wait")
         reader.say(type="interrupt")
         for id in ("a", "b"):
             assert reader.until({"type": "unqueued", "id": id})["reason"] == "you stopped Claude"
         state("idle")
-        nvim.wait("next(require('claude-ide.board.deliver').counts()) == nil", what="nothing to wait")
+        nvim.wait("next(require('claude-ide.outbox').counts()) == nil", what="nothing to wait")
     assert typed(fake) == b"\x1b"
 
 
@@ -297,7 +297,7 @@ def test_what_waits_is_given_up_where_claude_ends_or_begins_anew(inside, fake, s
     with site.read(new) as reader:
         nvim.lua(
             """
-            local route = require("claude-ide.board.deliver.route")
+            local route = require("claude-ide.outbox.route")
             local of = route.of
             route.of = function(session)
               _G.asked_of = session
@@ -349,8 +349,8 @@ def test_a_client_that_knows_of_the_next_session_before_neovim_is_heard(inside, 
         reader.say(type="user_message", id="m", content="hello")
         reader.until({"type": "queued", "id": "m"})
         nvim.lua(
-            "local deliver = require('claude-ide.board.deliver.route') local of = deliver.of "
-            "deliver.of = function(...) looked = (looked or 0) + 1 return of(...) end"
+            "local route = require('claude-ide.outbox.route') local of = route.of "
+            "route.of = function(...) looked = (looked or 0) + 1 return of(...) end"
         )
         nvim.wait("(looked or 0) > 1", what="it to be looked again")
         nvim.lua("for _, event in ipairs(deferred) do take(event) end")
@@ -382,7 +382,7 @@ def test_what_a_client_wrote_is_not_delivered_once_nothing_is_served(start_nvim)
     nvim.lua(
         """
         _G.routes = 0
-        require("claude-ide.board.deliver.route").of = function() routes = routes + 1 return nil, "nobody" end
+        require("claude-ide.outbox.route").of = function() routes = routes + 1 return nil, "nobody" end
         require("claude-ide.library.wake").on = function(_, receive) _G.receive = receive end
         local deliver = require("claude-ide.web.deliver")
         deliver.attach()

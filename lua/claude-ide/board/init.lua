@@ -119,7 +119,7 @@ local function known()
       facts[session][name] = facts[session][name] or value
     end
   end
-  local deliver = package.loaded["claude-ide.board.deliver"]
+  local outbox = package.loaded["claude-ide.outbox"]
   for _, waiting in ipairs(asks.list()) do
     add(asks.session_of(waiting), "asks", asks.label(waiting))
   end
@@ -129,7 +129,7 @@ local function known()
   for _, ours in ipairs(own.list()) do
     add(ours.session.id, "cost", ours.other and ours.other.cost)
   end
-  for session, count in pairs(type(deliver) == "table" and deliver.counts() or {}) do
+  for session, count in pairs(type(outbox) == "table" and outbox.counts() or {}) do
     add(session, "queued", count)
   end
   return facts

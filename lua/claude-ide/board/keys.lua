@@ -7,11 +7,11 @@ local bus = lazy("claude-ide.base.bus")
 local catalogue = lazy("claude-ide.sessions.catalogue")
 local choose = lazy("claude-ide.ui.choose")
 local counted = lazy("claude-ide.base.counted")
-local deliver = lazy("claude-ide.board.deliver")
-local deliver_route = lazy("claude-ide.board.deliver.route")
 local kept_words = lazy("claude-ide.ui.kept_words")
 local key_list = lazy("claude-ide.ui.key_list")
 local notice = lazy("claude-ide.base.notice")
+local outbox = lazy("claude-ide.outbox")
+local outbox_route = lazy("claude-ide.outbox.route")
 local own = lazy("claude-ide.terminal.own")
 local phrases = lazy("claude-ide.sessions.phrases")
 local review = lazy("claude-ide.edits.review")
@@ -121,7 +121,7 @@ local function send(row, view, text)
   local list = queued[row.id] or {}
   queued[row.id] = list
   list[#list + 1] = one
-  one.take_back = deliver.send({
+  one.take_back = outbox.send({
     session = row.id,
     text = text,
     ran = row.pid ~= nil,
@@ -159,7 +159,7 @@ local function write(row, view, begun)
 end
 
 function ROW.prompt(row, view)
-  local route, why = deliver_route.of(row.id)
+  local route, why = outbox_route.of(row.id)
   if not route then
     return notice.error(
       ("This session cannot get a prompt: %s."):format(why or "it runs in another terminal")
@@ -227,7 +227,7 @@ function ROW.stop(row, view)
   if row.activity ~= "working" or is_away then
     return end_it(row, view)
   end
-  local err = deliver.interrupt(row.id)
+  local err = outbox.interrupt(row.id)
   if err then
     notice.error(("The session was not stopped: %s."):format(err))
   end

@@ -1,7 +1,7 @@
 -- Takes what clients of the session server ask for: messages to sessions, decisions, interrupts.
 -- Invariant: the library hands over one message per session at a time, and gets one result for it.
 local lazy = require("claude-ide.lazy")
-local deliver = lazy("claude-ide.board.deliver")
+local outbox = lazy("claude-ide.outbox")
 local requests = lazy("claude-ide.web.requests")
 local wake = lazy("claude-ide.library.wake")
 local web_tell = lazy("claude-ide.web.tell")
@@ -26,7 +26,7 @@ local ASKS = {}
 
 function ASKS.deliver(ask)
   local is_over = false
-  local take_back = deliver.send({
+  local take_back = outbox.send({
     session = ask.session,
     text = ask.text,
     command = ask.command,
@@ -56,14 +56,14 @@ function ASKS.decide(ask)
 end
 
 function ASKS.interrupt(ask)
-  local err = deliver.interrupt(ask.session)
+  local err = outbox.interrupt(ask.session)
   tell({ done = { key = ask.key, error = err } })
 end
 
 ---Starts to handle clients' messages.
 function M.attach()
   is_attached = true
-  deliver.attach()
+  outbox.attach()
   wake.on({ "web_ask" }, function(event)
     local take = is_attached and ASKS[event.ask.type] -- not what was sent before the server stopped
     if take then
@@ -75,7 +75,7 @@ end
 ---Stops, and drops queued messages.
 function M.detach()
   is_attached, taken = false, {}
-  deliver.drop(SENDER)
+  outbox.drop(SENDER)
 end
 
 return M

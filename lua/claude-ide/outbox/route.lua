@@ -7,7 +7,7 @@ local sessions = lazy("claude-ide.sessions")
 
 local M = {}
 
----@class claude-ide.deliver.Route
+---@class claude-ide.outbox.Route
 ---@field kind "chat"|"terminal"|"dead"
 ---@field chat? claude-ide.chat.Chat
 ---@field buf? integer of the terminal
@@ -39,7 +39,7 @@ function M.note(changed)
 end
 
 ---@param session string
----@return claude-ide.deliver.Route?
+---@return claude-ide.outbox.Route?
 ---@return string? why there is none
 function M.of(session)
   local chat = chat_of(session)

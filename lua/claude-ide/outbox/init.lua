@@ -5,11 +5,11 @@ local lazy = require("claude-ide.lazy")
 local asks = lazy("claude-ide.chat.asks")
 local bus = lazy("claude-ide.base.bus")
 local catalogue = lazy("claude-ide.sessions.catalogue")
-local deliver_route = lazy("claude-ide.board.deliver.route")
 local log = lazy("claude-ide.base.log")
 local notice = lazy("claude-ide.base.notice")
 local prompt = lazy("claude-ide.terminal.prompt")
 local rejection_reason = lazy("claude-ide.terminal.rejection_reason")
+local route_to = lazy("claude-ide.outbox.route")
 local sessions = lazy("claude-ide.sessions")
 local terminals = lazy("claude-ide.terminal")
 local typing = lazy("claude-ide.ui.guard.typing")
@@ -27,7 +27,7 @@ local DRAFT_MS = 3000
 ---Limit for a message to wait: the user may be away.
 local PATIENCE_MS = 60 * 60 * 1000
 
----@class claude-ide.deliver.Fields
+---@class claude-ide.outbox.Message
 ---@field session string
 ---@field text string
 ---@field command? boolean allow a slash command
@@ -35,7 +35,7 @@ local PATIENCE_MS = 60 * 60 * 1000
 ---@field sender string for a notice: "A page"
 ---@field done fun(err?: string, all?: boolean) called once, unless it is dropped; all: those behind it fail, too
 
----@class claude-ide.deliver.Message: claude-ide.deliver.Fields
+---@class claude-ide.outbox.Entry: claude-ide.outbox.Message
 ---@field since integer
 ---@field resuming? "finding"|"started"
 ---@field terminal? claude-ide.terminal.Session that resumes it
@@ -44,7 +44,7 @@ local PATIENCE_MS = 60 * 60 * 1000
 ---@field is_said? boolean that was said
 
 ---Oldest first.
----@type claude-ide.deliver.Message[]
+---@type claude-ide.outbox.Entry[]
 local waiting = {}
 ---Sessions whose process has switched to another one.
 ---@type table<string, true?>
@@ -60,13 +60,13 @@ local function stop_looking()
   end
 end
 
----@param message claude-ide.deliver.Message
+---@param message claude-ide.outbox.Entry
 ---@return boolean
 local function is_waiting(message)
   return vim.list_contains(waiting, message)
 end
 
----@param message claude-ide.deliver.Message
+---@param message claude-ide.outbox.Entry
 ---@param err? string
 ---@param all? boolean
 local function over(message, err, all)
@@ -88,16 +88,16 @@ local function over(message, err, all)
   end
 end
 
----@param message claude-ide.deliver.Message
+---@param message claude-ide.outbox.Entry
 local function sent(message)
   log.info("a message was handed to session %s", message.session)
   over(message)
 end
 
----@type fun(message: claude-ide.deliver.Message, reason: string, all?: boolean)
+---@type fun(message: claude-ide.outbox.Entry, reason: string, all?: boolean)
 local failed = over
 
----@param message claude-ide.deliver.Message
+---@param message claude-ide.outbox.Entry
 ---@param chat claude-ide.chat.Chat
 local function say(message, chat)
   local is_free = chat.state == "idle" or chat.state == "ended"
@@ -113,7 +113,7 @@ local function say(message, chat)
 end
 
 ---Says what a message waits for, once: the user may have forgotten that text.
----@param message claude-ide.deliver.Message
+---@param message claude-ide.outbox.Entry
 ---@param is_behind boolean text stands at the prompt
 local function say_behind(message, is_behind)
   message.behind = is_behind and (message.behind or vim.uv.now()) or nil
@@ -125,8 +125,8 @@ local function say_behind(message, is_behind)
   end
 end
 
----@param message claude-ide.deliver.Message
----@param route claude-ide.deliver.Route
+---@param message claude-ide.outbox.Entry
+---@param route claude-ide.outbox.Route
 local function type_it(message, route)
   local live = route.live --[[@as claude-ide.sessions.Live]]
   local state = live.state
@@ -146,7 +146,7 @@ end
 
 ---Fails a message whose session was running when it was written and seems not to be. The library may be ahead of this module: events that
 ---precede its answer arrive before the answer.
----@param message claude-ide.deliver.Message
+---@param message claude-ide.outbox.Entry
 local function ended(message)
   if message.gone == "sure" then
     return failed(message, "Claude has ended", true)
@@ -159,7 +159,7 @@ local function ended(message)
 end
 
 ---Starts a CLI for a session that is not running; the message is typed when it is ready.
----@param message claude-ide.deliver.Message
+---@param message claude-ide.outbox.Entry
 local function resume(message)
   if message.resuming then
     local terminal = message.terminal
@@ -202,12 +202,12 @@ local function resume(message)
   end)
 end
 
----@param message claude-ide.deliver.Message
+---@param message claude-ide.outbox.Entry
 local function try(message)
   if vim.uv.now() - message.since > PATIENCE_MS then
     return failed(message, "Claude was not free for an hour")
   end
-  local route, why = deliver_route.of(message.session)
+  local route, why = route_to.of(message.session)
   local chat = route and route.chat
   if message.ran and chat and chat.state == "ended" then
     return failed(message, "Claude has ended", true) -- it was meant for the process that was running
@@ -261,7 +261,7 @@ end
 ---@param session string
 ---@return string? why not
 function M.interrupt(session)
-  local route, why = deliver_route.of(session)
+  local route, why = route_to.of(session)
   if not route or route.kind == "dead" then
     return why or "Claude does not work on it"
   elseif route.kind == "chat" then
@@ -285,7 +285,7 @@ end
 
 ---@param change claude-ide.sessions.LiveChange
 local function session_changed(change)
-  deliver_route.note(change.session)
+  route_to.note(change.session)
   left[change.session.id] = nil
   if change.previous then
     left[change.previous] = true
@@ -314,11 +314,11 @@ function M.attach()
 end
 
 ---Queues a message.
----@param fields claude-ide.deliver.Fields
+---@param fields claude-ide.outbox.Message
 ---@return fun() take_back
 function M.send(fields)
   M.attach()
-  local message = vim.tbl_extend("force", fields, { since = vim.uv.now() }) --[[@as claude-ide.deliver.Message]]
+  local message = vim.tbl_extend("force", fields, { since = vim.uv.now() }) --[[@as claude-ide.outbox.Entry]]
   waiting[#waiting + 1] = message
   look_again_and_again()
   look()
