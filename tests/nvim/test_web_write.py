@@ -225,6 +225,29 @@ def test_one_that_runs_elsewhere_is_never_written_to_nor_started_again(begin, fa
     assert fake.starts() == []
 
 
+ATTACH_BESIDE = """
+local nothing = function() end
+require("claude-ide.config").get().terminal.provider = {
+  open = function() return {} end,
+  is_visible = function() return true end,
+  show = nothing, hide = nothing, focus = nothing, close = nothing,
+}
+require("claude-ide.terminal").attach(require("claude-ide").sessions.live()[1], { "true" })
+"""
+
+
+def test_one_of_the_background_that_is_shown_beside_neovim_is_not_written_to(begin, fake, sessions, project):
+    nvim, site, session = begin()
+    pid = sessions.sleeper()
+    sessions.record(pid, session, "idle", cwd=project, kind="bg", jobId=session[:8])
+    nvim.wait("#require('claude-ide').sessions.live() == 1", what="it to be known")
+    nvim.lua(ATTACH_BESIDE)
+    with site.read(session) as reader:
+        reader.say(type="user_message", id="m", content="hello")
+        assert reader.until({"type": "unqueued"})["reason"] == f"it runs in another terminal (pid {pid}): write there"
+    assert fake.starts() == []
+
+
 def test_a_session_that_nobody_runs_goes_on_in_the_terminal_and_the_keys_stay_where_they_are(
     begin, fake, sessions, project
 ):
@@ -266,13 +289,24 @@ def test_a_terminal_that_the_user_is_in_does_not_go_for_another_session(inside, 
     assert len(fake.starts()) == 1 and fake.typed() == b""
 
 
-def test_to_stop_claude_starts_nothing_that_waits(inside, fake):
+OF_THE_BOARD = """
+require("claude-ide.outbox").send({
+  session = ..., text = "first", ran = true, sender = "The board", done = function() end,
+})
+"""
+
+
+@pytest.mark.parametrize("is_behind_the_board", [False, True])
+def test_to_stop_claude_starts_nothing_that_waits(inside, fake, is_behind_the_board):
     nvim, site, session, state = inside()
     state("busy")
+    if is_behind_the_board:
+        nvim.lua(OF_THE_BOARD, session)
     with site.read(session) as reader:
         for id in ("a", "b"):
             reader.say(type="user_message", id=id, content=id)
-        nvim.wait("next(require('claude-ide.outbox').counts()) ~= nil", what="it to wait")
+        waiting = f"require('claude-ide.outbox').counts()['{session}']"
+        nvim.wait(f"{waiting} == {1 + is_behind_the_board}", what="it to wait")
         reader.say(type="interrupt")
         for id in ("a", "b"):
             assert reader.until({"type": "unqueued", "id": id})["reason"] == "you stopped Claude"

@@ -83,7 +83,7 @@ local function over(message, err, all)
   message.done(err, all)
   for _, other in ipairs(all and vim.list_slice(waiting) or {}) do
     if other.session == message.session then
-      over(other, err)
+      over(other, err, all)
     end
   end
 end

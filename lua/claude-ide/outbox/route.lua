@@ -47,12 +47,13 @@ function M.of(session)
     return { kind = "chat", chat = chat }
   end
   local terminal = ide_terminal.of_session(session)
-  if terminal then
-    return { kind = "terminal", buf = terminal:bufnr(), live = terminal:live() }
+  local buf = terminal and terminal:bufnr()
+  if terminal and buf then
+    return { kind = "terminal", buf = buf, live = terminal:live() }
   end
   local problem = sessions.problem()
-  local live = catalogue.running(session)
-  if live and not own[live.pid] then
+  local live = terminal and terminal:live() or catalogue.running(session)
+  if live and (terminal or not own[live.pid]) then
     return nil, ("it runs in another terminal (pid %d): write there"):format(live.pid)
   elseif problem then
     return nil, "whether it runs in another terminal is not known"
