@@ -51,7 +51,7 @@ return {
   { "edits", { { "unapproved", "watch" }, { "journal" }, { "changeset" }, { "proposal", "review" } } },
   { "context", { { "mention", "selection" }, { "*" }, { "hook_context" } } },
   { "chat", { { "*" }, { "inline" } } },
-  { "outbox", { { "route" }, { "*" } } },
+  { "outbox", { { "route" }, { "transport" }, { "*" } } },
   { "board", { { "hit_buffer" }, { "picker", "grep" }, { "*", "api" } } },
   { "worktree" },
   { "web" },

@@ -1,4 +1,4 @@
--- Finds the receiver of a session's message: a chat of this Neovim, its terminal, or a CLI resumed in the terminal. A session that is
+-- Finds the receiver of what is said to a session: a chat of this Neovim, its terminal, or a CLI resumed in the terminal. A session that is
 -- running elsewhere is neither written to nor started again.
 local lazy = require("claude-ide.lazy")
 local catalogue = lazy("claude-ide.sessions.catalogue")
@@ -7,8 +7,10 @@ local sessions = lazy("claude-ide.sessions")
 
 local M = {}
 
+---@alias claude-ide.outbox.RouteKind "chat"|"terminal"|"dead"
+
 ---@class claude-ide.outbox.Route
----@field kind "chat"|"terminal"|"dead"
+---@field kind claude-ide.outbox.RouteKind
 ---@field chat? claude-ide.chat.Chat
 ---@field buf? integer of the terminal
 ---@field live? claude-ide.sessions.Live of the terminal
@@ -27,15 +29,30 @@ end
 ---Processes of terminals: they may outlive a terminal for a moment.
 local own = {} ---@type table<integer, true?>
 
----Records the terminals' processes.
----@param changed claude-ide.sessions.Live
-function M.note(changed)
+---Sessions whose process has switched to another one.
+local left = {} ---@type table<string, true?>
+
+---Records the terminals' processes, and the sessions that they have left.
+---@param change claude-ide.sessions.LiveChange
+function M.note(change)
+  local changed = change.session
+  left[changed.id] = nil
+  if change.previous then
+    left[change.previous] = true
+  end
   local terminals = package.loaded["claude-ide.terminal"]
   for _, terminal in ipairs(type(terminals) == "table" and terminals.list() or {}) do
     local inside = terminal:live()
     own[inside and inside.pid or 0] = true
   end
   own[changed.pid] = changed.state.activity ~= "gone" and own[changed.pid] or nil
+end
+
+---Whether the process of a session has switched to another one.
+---@param session string
+---@return boolean
+function M.was_left(session)
+  return left[session] == true
 end
 
 ---@param session string

@@ -1,0 +1,161 @@
+-- How a text is handed to a session, by the kind of its receiver (route.lua): a chat, a CLI in a terminal, one that is not running.
+-- Invariant: nothing is typed unless the CLI is idle at an empty prompt and the user does not type there.
+local lazy = require("claude-ide.lazy")
+local asks = lazy("claude-ide.chat.asks")
+local bus = lazy("claude-ide.base.bus")
+local catalogue = lazy("claude-ide.sessions.catalogue")
+local notice = lazy("claude-ide.base.notice")
+local prompt = lazy("claude-ide.terminal.prompt")
+local route_to = lazy("claude-ide.outbox.route")
+local sessions = lazy("claude-ide.sessions")
+local terminals = lazy("claude-ide.terminal")
+
+---Limit for a CLI to resume a session.
+local RESUME_MS = 90000
+---Limit for the library to be ahead of this module's state of a session.
+local BEHIND_MS = 5000
+
+---What has become of an entry; draft: it waits, and text of the user stands at the prompt.
+---@alias claude-ide.outbox.Outcome "sent"|"waits"|"draft"|"failed"
+
+---@class claude-ide.outbox.Transport
+---@field offer fun(entry: claude-ide.outbox.Entry, route: claude-ide.outbox.Route): claude-ide.outbox.Outcome, string?, boolean? sends it if the user is not in the way; failed: why, and whether those behind it fail, too
+---@field interrupt fun(route: claude-ide.outbox.Route): string? stops Claude; returns why not
+
+---@type table<claude-ide.outbox.RouteKind, claude-ide.outbox.Transport>
+local M = {}
+
+M.chat = {
+  offer = function(entry, route)
+    local chat = route.chat --[[@as claude-ide.chat.Chat]]
+    if entry.ran and chat.state == "ended" then
+      return "failed", "Claude has ended", true -- it was meant for the process that was running
+    end
+    local is_free = chat.state == "idle" or chat.state == "ended"
+    if not is_free or #chat.queue > 0 or asks.count(chat) > 0 then
+      return "waits"
+    end
+    local ok, err = chat:say(entry.text)
+    if ok then
+      return "sent"
+    end
+    return "failed", err or "the chat does not accept input"
+  end,
+  interrupt = function(route)
+    local chat = route.chat --[[@as claude-ide.chat.Chat]]
+    if not chat:is_busy() then
+      return "Claude does not work"
+    end
+    chat:interrupt()
+  end,
+}
+
+M.terminal = {
+  offer = function(entry, route)
+    local live = route.live --[[@as claude-ide.sessions.Live]]
+    local state, buf = live.state, route.buf --[[@as integer]]
+    if state.activity ~= "idle" or state.source ~= "record" then
+      return "waits"
+    elseif not prompt.is_ready(buf) then
+      return prompt.has_draft(buf) and "draft" or "waits"
+    elseif prompt.submit(buf, entry.text, entry.command == true) then
+      return "sent"
+    end
+    return "failed", "Claude's terminal does not accept input"
+  end,
+  interrupt = function(route)
+    local live = route.live --[[@as claude-ide.sessions.Live]]
+    local activity = live.state.activity
+    if activity ~= "working" then
+      return activity == "waiting" and "Claude waits for an answer: give one" or "Claude does not work"
+    elseif
+      not prompt.interrupt(route.buf --[[@as integer]])
+    then
+      return "Claude's terminal does not accept keys"
+    end
+    bus.emit("session_stopped", live.id)
+  end,
+}
+
+---Waits for the CLI that resumes a session; the entry is typed into its terminal.
+---@param entry claude-ide.outbox.Entry
+---@return claude-ide.outbox.Outcome
+---@return string? why
+local function await_resumed(entry)
+  local is_over = entry.terminal ~= nil and not entry.terminal:is_alive()
+  if entry.problem then
+    return "failed", entry.problem
+  elseif is_over or vim.uv.now() - entry.since > RESUME_MS then
+    return "failed", "Claude could not continue this session"
+  end
+  return "waits"
+end
+
+---Fails an entry whose session was running when it was written and seems not to be. The library may be ahead of the state here: events that
+---precede its answer arrive before the answer.
+---@param entry claude-ide.outbox.Entry
+---@return claude-ide.outbox.Outcome
+---@return string? why
+---@return boolean? all
+local function await_end(entry)
+  -- Compared by session: a terminal whose process was killed still counts as running for a moment.
+  local inside = terminals.session()
+  local goes_on = inside and inside.id ~= entry.session and inside.state.activity ~= "gone"
+  if goes_on and not route_to.was_left(entry.session) and vim.uv.now() - entry.since < BEHIND_MS then
+    return "waits" -- after `/clear`: the client has learned of this session sooner than Neovim
+  elseif goes_on then
+    return "failed", "Claude went on with another conversation", true
+  elseif entry.gone == "sure" then
+    return "failed", "Claude has ended", true
+  elseif not entry.gone then
+    entry.gone = "asked"
+    sessions.find(entry.session, function()
+      entry.gone = "sure" -- unless the next check finds a process
+    end)
+  end
+  return "waits"
+end
+
+---Starts a CLI for the session of an entry.
+---@param entry claude-ide.outbox.Entry
+local function resume(entry)
+  entry.resuming = true
+  catalogue.find(entry.session, function(item, err)
+    if entry.is_over then
+      return
+    elseif not item or item.summary.id ~= entry.session then
+      entry.problem = err or "this session no longer exists"
+    elseif item.live then
+      entry.problem = ("it runs in another terminal (pid %d): write there"):format(item.live.pid)
+    else
+      local cwd, why = item.summary.cwd, nil ---@type string?, string?
+      if cwd and vim.fn.isdirectory(cwd) == 0 then
+        entry.problem = "the folder that it began in is gone"
+        return
+      end
+      entry.terminal, why = terminals.open_in_background({ "--resume", entry.session }, cwd)
+      if entry.terminal then
+        notice.info(entry.sender .. " wrote to a session: it continues in the terminal.")
+      else
+        entry.problem = why or "the terminal did not open"
+      end
+    end
+  end)
+end
+
+M.dead = {
+  offer = function(entry)
+    if entry.resuming then
+      return await_resumed(entry)
+    elseif entry.ran then
+      return await_end(entry)
+    end
+    resume(entry)
+    return "waits"
+  end,
+  interrupt = function()
+    return "Claude does not work on it"
+  end,
+}
+
+return M
