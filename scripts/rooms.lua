@@ -43,7 +43,7 @@ return {
   { "ui", { { "*" }, { "diffview" } } },
   { "server", { { "workspace" }, { "privacy", "*" }, { "listening" } } },
   { "sessions", { { "types", "waits" }, { "phrases", "live" }, { "*" } } },
-  { "terminal", { { "*" }, { "background" }, { "rejection_reason", "own" }, { "session_actions" } } },
+  { "terminal", { { "*" }, { "background" }, { "own" }, { "session_actions" } } },
   { "transcript", { { "*" } } },
   { "requests", { { "*", "changed_calls" }, { "asks", "notify" }, { "announce", "card" } } },
   { "notebook" },

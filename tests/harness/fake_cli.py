@@ -93,3 +93,8 @@ class FakeCli:
         """Draws text on its terminal."""
         with open(f"/proc/{self.starts()[number]['pid']}/fd/1", "wb", buffering=0) as terminal:
             terminal.write(text.encode())
+
+    def show_prompt(self, draft: str = "", number: int = 0) -> None:
+        """Draws the prompt, which holds a draft."""
+        line = "─" * 20
+        self.show(f"\x1b[2J\x1b[H\r\n{line}\r\n❯ {draft}\r\n{line}\r\n  manual mode on\r\n", number)

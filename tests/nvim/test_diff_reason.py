@@ -48,6 +48,11 @@ class Talk:
             f"(require('claude-ide.terminal').session() or {{ state = {{}} }}).state.activity == '{activity}'"
         )
 
+    def at_prompt(self, **more):
+        """The CLI shows an empty prompt, and its record says so."""
+        self.cli.show_prompt()
+        self.state("idle", **more)
+
     def reject(self, text):
         self.nvim.wait(SEEN)
         self.nvim.lua("return require('claude-ide').reject(...)", text)
@@ -81,17 +86,35 @@ def test_is_typed_as_the_next_prompt_once_the_prompt_is_idle(talk):
     talk.reject("use two words")
     talk.state("busy")
     assert talk.cli.typed() == b""
-    talk.state("idle")
+    talk.at_prompt()
     talk.wait_typed(PASTE + b"use two words " + END + b"\r")
     assert talk.nvim.lua("return vim.fn.getreg('\"')") == "" and talk.nvim.notices() == []
 
 
+def test_of_two_terminals_with_one_session_the_one_that_asked_is_told(talk, connect):
+    talk.nvim.cmd("Claude new")
+    talk.nvim.wait(lambda: len(talk.cli.starts()) == 2, what="the other CLI")
+    pid, other = talk.cli.starts()[1]["pid"], connect(talk.nvim)
+    other.notify("ide_connected", {"pid": pid})
+    talk.nvim.wait(f"require('claude-ide.server').clients()[2].pid == {pid}")
+    talk.sessions.record(pid, "s", "busy")
+    talk.nvim.wait("#require('claude-ide').sessions.live() == 2")
+    request = talk.propose(other, "b.txt")
+    talk.nvim.lua("require('claude-ide.edits.proposal').reject(...)", request_id(talk, 2), "use two words")
+    assert other.call_result(request) == ["DIFF_REJECTED"]
+    for number, process in enumerate((talk.pid, pid)):
+        talk.cli.show_prompt(number=number)
+        talk.sessions.record(process, "s", "idle")
+    talk.nvim.wait(lambda: talk.cli.typed(1) == PASTE + b"use two words " + END + b"\r", what="the other to be told")
+    assert talk.cli.typed() == b""
+
+
 def test_a_prompt_that_was_idle_before_is_not_the_one(talk):
     talk.reject("first")
-    talk.state("idle", statusUpdatedAt=int(time.time() * 1000) - 60_000)
+    talk.at_prompt(statusUpdatedAt=int(time.time() * 1000) - 60_000)
     talk.state("busy")
     assert talk.cli.typed() == b""
-    talk.state("idle")
+    talk.at_prompt()
     talk.wait_typed(PASTE + b"first " + END + b"\r")
 
 
@@ -101,7 +124,7 @@ def test_two_reasons_are_one_prompt(talk):
     talk.nvim.wait(SEEN, what="the second to have been seen")
     talk.nvim.lua("return require('claude-ide').reject(...)", "second")
     assert talk.ours.call_result(second) == ["DIFF_REJECTED"]
-    talk.state("idle")
+    talk.at_prompt()
     talk.wait_typed(PASTE + b"first\n" + END + PASTE + b"second " + END + b"\r")
 
 
@@ -126,17 +149,29 @@ def test_what_the_user_has_pasted_is_left_alone(talk):
     talk.wait_kept("use two words", "You have begun to type")
 
 
+def test_keys_that_the_cli_has_not_drawn_yet_are_left_alone(talk):
+    talk.reject("use two words")
+    talk.nvim.lua("require('claude-ide.ui.guard.typing').quiet_for = function() return 0 end")
+    talk.nvim.keys(":Claude focus<CR>")
+    talk.nvim.wait(lambda: talk.nvim.mode() == "t")
+    talk.nvim.keys("ha")
+    talk.wait_typed(b"ha")
+    talk.cli.show_prompt()
+    talk.nvim.wait_screen("manual mode on")
+    talk.state("idle")
+    talk.cli.show_prompt("ha")
+    talk.wait_kept("use two words", "You have begun to type")
+    assert talk.cli.typed() == b"ha"
+
+
 def test_what_was_sent_is_no_draft(talk):
     talk.nvim.keys(":Claude focus<CR>")
     talk.nvim.wait(lambda: talk.nvim.mode() == "t")
     talk.nvim.keys("sent<CR>")
     talk.wait_typed(b"sent\r")
     talk.reject("use two words")
-    talk.state("idle")
+    talk.at_prompt()
     talk.wait_typed(b"sent\r" + PASTE + b"use two words " + END + b"\r")
-
-
-EMPTY = "────────────\r\n❯ {draft}\r\n────────────\r\n  manual mode on\r\n"
 
 
 @pytest.mark.parametrize("draft, is_draft", [("", False), ("\u00a0[⧉ In a.txt]", False), ("half", True)])
@@ -149,7 +184,7 @@ def test_the_screen_of_the_cli_tells_what_is_in_its_prompt(talk, draft, is_draft
     talk.nvim.keys("1")
     talk.wait_typed(b"1")
     assert talk.nvim.lua(has_draft, buf) is True
-    talk.cli.show(EMPTY.format(draft=draft))
+    talk.cli.show_prompt(draft)
     talk.nvim.wait_screen("manual mode on")
     assert talk.nvim.lua(has_draft, buf) is is_draft
 
@@ -170,17 +205,9 @@ def test_the_cli_may_end_first(talk):
 
 def test_it_does_not_wait_for_ever(talk):
     talk.nvim.lua("""
-      local new_timer = vim.uv.new_timer
-      vim.uv.new_timer = function()
-        vim.uv.new_timer = new_timer
-        local timer = new_timer()
-        return setmetatable({}, { __index = function(_, name)
-          return function(_, ms, ...)
-            return timer[name](timer, name == "start" and math.min(ms, 1) or ms, ...)
-          end
-        end })
-      end
-      require("claude-ide.terminal.rejection_reason").tell(1, "use two words")
+      require("claude-ide.outbox.reason").tell(1, "use two words")
+      local now = vim.uv.now
+      vim.uv.now = function() return now() + 60000 end
     """)
     talk.wait_kept("use two words", "Claude was not ready")
 
@@ -235,7 +262,7 @@ def test_a_key_asks_and_rejects(talk):
     talk.nvim.wait_screen("Reason:")
     talk.nvim.keys("use two words<CR>")
     assert talk.ours.call_result(talk.request) == ["DIFF_REJECTED"]
-    talk.state("idle")
+    talk.at_prompt()
     talk.wait_typed(PASTE + b"use two words " + END + b"\r")
 
 
@@ -275,5 +302,5 @@ def test_the_command_takes_words_as_they_are(talk, typed):
     talk.nvim.keys(f":Claude reject {typed}<CR>")
     assert talk.ours.call_result(talk.request) == ["DIFF_REJECTED"]
     assert talk.nvim.lua("return require('claude-ide.edits.proposal').count()") == 1
-    talk.state("idle")
+    talk.at_prompt()
     talk.wait_typed(PASTE + typed.encode() + b" " + END + b"\r")

@@ -474,6 +474,7 @@ def test_reasons_for_two_rejections_wait_each_for_its_own_cli(start, cli, connec
         assert client.call_result(requests[number]) == ["DIFF_REJECTED"]
     for number in (1, 0):
         assert cli.typed(number) == b""
+        cli.show_prompt(number=number)
         report(nvim, cli, sessions, number, f"session {number}", "idle")
         nvim.wait(lambda number=number: f"reason {number}".encode() in cli.typed(number), what="the reason")
     assert b"reason 1" not in cli.typed(0) and b"reason 0" not in cli.typed(1)

@@ -179,7 +179,7 @@ def test_why_something_was_rejected_is_a_prompt_of_its_own_and_comes_first(insid
     nvim, site, session, state = inside()
     with site.read(session) as reader:
         queued(reader, nvim, state)
-        nvim.lua("require('claude-ide.terminal.rejection_reason').tell(1, 'use two words')")
+        nvim.lua("require('claude-ide.outbox.reason').tell(1, 'use two words')")
         state("idle")
         waits_behind(nvim, fake, pasted("use two words"))
         state("busy")
@@ -291,7 +291,7 @@ def test_a_terminal_that_the_user_is_in_does_not_go_for_another_session(inside, 
 
 OF_THE_BOARD = """
 require("claude-ide.outbox").send({
-  session = ..., text = "first", ran = true, sender = "The board", done = function() end,
+  kind = "board", session = ..., text = "first", ran = true,
 })
 """
 

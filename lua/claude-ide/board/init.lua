@@ -255,6 +255,9 @@ end
 
 local follow = require("claude-ide.base.once")(function()
   bus.on("session_changed", session_changed)
+  bus.on("outbox_changed", function()
+    M.refresh()
+  end)
   bus.on("session_renamed", function()
     M.refresh()
   end)

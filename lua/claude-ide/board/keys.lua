@@ -21,9 +21,6 @@ local terminals = lazy("claude-ide.terminal")
 
 local M = {}
 
----For notices, and to know our messages again.
-local SENDER = "The board"
-
 ---@param text string a sentence
 local function say(text)
   notice.info(text)
@@ -86,89 +83,35 @@ function ROW.answer(row)
   end
 end
 
----@class claude-ide.board.Queued
----@field text string
----@field take_back fun()
----@field is_back? boolean
-
----Prompts of the board that wait, by session, oldest first.
----@type table<string, claude-ide.board.Queued[]>
-local queued = {}
-
----Texts that were not sent, to be given back together.
----@type string[]
-local unsent = {}
-
----@param text string
----@param why string
-local function give_back(text, why)
-  unsent[#unsent + 1] = text
-  if unsent[2] then
-    return
-  end
-  vim.schedule(function()
-    local texts = table.concat(unsent, "\n\n")
-    unsent = {}
-    kept_words.give_back(texts, why:sub(1, 1):upper() .. why:sub(2))
-  end)
-end
-
 ---@param row claude-ide.board.Row
----@param view claude-ide.board.View
----@param text string
-local function send(row, view, text)
-  local one = { text = text } ---@type claude-ide.board.Queued
-  local list = queued[row.id] or {}
-  queued[row.id] = list
-  list[#list + 1] = one
-  one.take_back = outbox.send({
-    session = row.id,
-    text = text,
-    ran = row.pid ~= nil,
-    sender = SENDER,
-    done = function(err)
-      for at, other in ipairs(list) do
-        if other == one then
-          table.remove(list, at)
-          break
-        end
-      end
-      if err and not one.is_back then
-        give_back(text, err)
-      end
-      view.refresh()
-    end,
-  })
-  view.refresh()
-end
-
----@param row claude-ide.board.Row
----@param view claude-ide.board.View
 ---@param begun? string
-local function write(row, view, begun)
+local function write(row, begun)
   local title = phrases.fit(row.title, 30)
   vim.ui.input({ prompt = ("To “%s”: "):format(title), default = begun }, function(text)
     vim.cmd("redraw") -- else the question stays on the command line
     vim.api.nvim_echo({}, false, {})
     if text and vim.trim(text) ~= "" then
-      send(row, view, text)
+      outbox.send({ kind = "board", session = row.id, text = text, ran = row.pid ~= nil })
     elseif begun then
-      give_back(begun, "it was unqueued")
+      kept_words.give_back(begun, "It was unqueued")
     end
   end)
 end
 
-function ROW.prompt(row, view)
+function ROW.prompt(row)
   local route, why = outbox_route.of(row.id)
   if not route then
     return notice.error(
       ("This session cannot get a prompt: %s."):format(why or "it runs in another terminal")
     )
   end
-  local list = queued[row.id] or {}
-  local last = list[#list]
+  local list = outbox.list(row.id)
+  local here = vim.tbl_filter(function(entry)
+    return entry.kind ~= "page" -- its writer has it there
+  end, list)
+  local last = here[#here]
   if not last then
-    return write(row, view)
+    return write(row)
   end
   local more, back =
     "Write another prompt", ("Unqueue “%s”"):format(phrases.fit(phrases.one_line(last.text), 40))
@@ -178,14 +121,12 @@ function ROW.prompt(row, view)
       phrases.fit(row.title, 30)
     ),
   }, function(choice)
-    if choice == back and vim.list_contains(list, last) then
-      last.is_back = true
-      last.take_back()
-      write(row, view, last.text)
+    if choice == more then
+      write(row)
+    elseif choice == back and outbox.take_back(last) then
+      write(row, last.text)
     elseif choice == back then
       say("It is sent already.")
-    elseif choice == more then
-      write(row, view)
     end
   end)
 end

@@ -1,11 +1,13 @@
--- What waits to be said to sessions: one queue for each, of prompts from the page and the board. An entry is handed over
--- (transport.lua) once the user is not in the way: Claude is idle, its prompt is empty, and no request waits.
--- Invariants: an entry has one result. Those of a session are sent in order, and never mixed with the user's typing.
+-- What waits to be said to sessions: one queue for each, of prompts from the page and the board, and of reasons for rejections, which
+-- come first. An entry is handed over (transport.lua) once the user is not in the way: Claude is idle, its prompt is empty, and no
+-- request waits.
+-- Invariants: an entry is sent once, taken back, or its writer is told why not. Those of a session are sent in order, and never mixed with
+-- the user's typing.
 local lazy = require("claude-ide.lazy")
 local bus = lazy("claude-ide.base.bus")
+local kept_words = lazy("claude-ide.ui.kept_words")
 local log = lazy("claude-ide.base.log")
 local notice = lazy("claude-ide.base.notice")
-local rejection_reason = lazy("claude-ide.terminal.rejection_reason")
 local route_to = lazy("claude-ide.outbox.route")
 local transport = lazy("claude-ide.outbox.transport")
 local typing = lazy("claude-ide.ui.guard.typing")
@@ -16,28 +18,58 @@ local M = {}
 local LOOK_MS = 150
 ---How long an entry waits behind text at Claude's prompt before that is said.
 local DRAFT_MS = 3000
----Limit for an entry to wait: the user may be away.
+---Limit for a prompt to wait: the user may be away.
 local PATIENCE_MS = 60 * 60 * 1000
+---Limit for a reason: Claude aborts its turn at a rejection. Measured: 40 to 300 ms, on a busy machine up to 3 s (2.1.329).
+local ABORT_MS = 30000
+
+---@alias claude-ide.outbox.Kind "reason"|"board"|"page"
+
+---@class claude-ide.outbox.Rule
+---@field sender string for notices
+---@field patience integer milliseconds
+---@field late string why it is not sent then
+---@field is_first? boolean it comes before other kinds, and is joined with one of its kind
+---@field yields? boolean it is given up where the user has begun to type
+---@field is_given_back? boolean its text is saved for the user if it is not sent
+
+local LATE = "Claude was not free for an hour"
+---@type table<claude-ide.outbox.Kind, claude-ide.outbox.Rule>
+local RULES = {
+  reason = {
+    sender = "A reason",
+    patience = ABORT_MS,
+    late = "Claude was not ready",
+    is_first = true,
+    yields = true,
+    is_given_back = true,
+  },
+  board = { sender = "The board", patience = PATIENCE_MS, late = LATE, is_given_back = true },
+  page = { sender = "A page", patience = PATIENCE_MS, late = LATE },
+}
 
 ---@class claude-ide.outbox.Message
+---@field kind claude-ide.outbox.Kind
+---@field key? integer the writer's name for it
 ---@field session string
 ---@field text string
+---@field terminal? claude-ide.terminal.Session of several that run the session; one that resumes it
 ---@field command? boolean allow a slash command
 ---@field ran boolean the session was running when it was written, or has been since
----@field sender string for a notice: "A page"
----@field done fun(err?: string, all?: boolean) called once, unless it is dropped; all: those behind it fail, too
+---@field after? integer Unix milliseconds: Claude has to become idle later
+---@field done? fun(err?: string, all?: boolean) called once, unless it is taken back; all: those behind it fail, too
 
 ---@class claude-ide.outbox.Entry: claude-ide.outbox.Message
+---@field rule claude-ide.outbox.Rule
 ---@field since integer
 ---@field is_over? boolean it has a result
 ---@field resuming? boolean a CLI is started for it
----@field terminal? claude-ide.terminal.Session that resumes the session
 ---@field problem? string why it cannot be resumed
 ---@field gone? "asked"|"sure" the session is not running: apparently, or certainly
 ---@field behind? integer since when it waits behind text at the prompt
 ---@field is_said? boolean that was said
 
----Oldest first.
+---In the order of each session.
 ---@type claude-ide.outbox.Entry[]
 local waiting = {}
 local timer ---@type uv.uv_timer_t?
@@ -51,21 +83,53 @@ local function stop_looking()
   end
 end
 
----@param entry claude-ide.outbox.Entry
----@param err? string nil: it was sent
----@param all? boolean those behind it fail, too
-local function over(entry, err, all)
-  if entry.is_over then
-    return
-  end
-  entry.is_over = true
-  waiting = vim.tbl_filter(function(other)
-    return other ~= entry
+---@param fits fun(entry: claude-ide.outbox.Entry): boolean
+---@return boolean removed
+local function remove(fits)
+  local before = #waiting
+  waiting = vim.tbl_filter(function(entry)
+    entry.is_over = entry.is_over or fits(entry)
+    return not entry.is_over
   end, waiting)
   if not waiting[1] then
     stop_looking()
   end
-  entry.done(err, all)
+  if #waiting < before then
+    bus.emit("outbox_changed")
+  end
+  return #waiting < before
+end
+
+---Texts that were not sent, to be given back together.
+---@type string[]
+local unsent = {}
+
+---@param text string
+---@param why string
+local function give_back(text, why)
+  unsent[#unsent + 1] = text
+  if unsent[2] then
+    return
+  end
+  vim.schedule(function()
+    local texts = table.concat(unsent, "\n\n")
+    unsent = {}
+    kept_words.give_back(texts, why:sub(1, 1):upper() .. why:sub(2))
+  end)
+end
+
+---@param entry claude-ide.outbox.Entry
+---@param err? string nil: it was sent
+---@param all? boolean those behind it fail, too
+local function over(entry, err, all)
+  if not M.take_back(entry) then
+    return
+  elseif err and entry.rule.is_given_back then
+    give_back(entry.text, err)
+  end
+  if entry.done then
+    entry.done(err, all)
+  end
   for _, other in ipairs(all and vim.list_slice(waiting) or {}) do
     if other.session == entry.session then
       over(other, err, all)
@@ -81,21 +145,19 @@ local function say_behind(entry, is_behind)
   if entry.behind and not entry.is_said and vim.uv.now() - entry.behind > DRAFT_MS then
     entry.is_said = true
     notice.info(
-      ("%s’s prompt waits: text that is not sent stands at Claude's prompt."):format(entry.sender)
+      ("%s’s prompt waits: text that is not sent stands at Claude's prompt."):format(entry.rule.sender)
     )
   end
 end
 
 ---@param entry claude-ide.outbox.Entry
 local function try(entry)
-  if vim.uv.now() - entry.since > PATIENCE_MS then
-    return over(entry, "Claude was not free for an hour")
+  if vim.uv.now() - entry.since > entry.rule.patience then
+    return over(entry, entry.rule.late)
   end
-  local route, unknown = route_to.of(entry.session)
+  local route, unknown = route_to.of(entry.session, entry.terminal)
   if not route then
     return over(entry, unknown or "it cannot be delivered")
-  elseif route.buf and rejection_reason.is_waiting(route.buf) then
-    return say_behind(entry, false) -- it comes first: it waits for the same moment
   end
   local outcome, why, all = transport[route.kind].offer(entry, route)
   entry.ran = entry.ran or route.kind ~= "dead" and not entry.resuming
@@ -104,6 +166,8 @@ local function try(entry)
     over(entry)
   elseif outcome == "failed" then
     over(entry, why, all)
+  elseif outcome == "draft" and entry.rule.yields then
+    over(entry, "you have begun to type at Claude's prompt")
   else
     say_behind(entry, outcome == "draft")
   end
@@ -159,11 +223,7 @@ local function session_changed(change)
   for _, entry in ipairs(vim.list_slice(waiting)) do
     if change.previous == entry.session then
       over(entry, "Claude went on with another conversation", true)
-    elseif
-      change.session.id == entry.session
-      and change.session.state.activity == "gone"
-      and entry.ran
-    then
+    elseif change.session.id == entry.session and change.session.state.activity == "gone" and entry.ran then
       over(entry, "Claude has ended", true)
     end
   end
@@ -181,16 +241,53 @@ end
 
 ---Queues a message.
 ---@param message claude-ide.outbox.Message
----@return fun() take_back
 function M.send(message)
   M.attach()
-  local entry = vim.tbl_extend("force", message, { since = vim.uv.now() }) --[[@as claude-ide.outbox.Entry]]
-  waiting[#waiting + 1] = entry
-  look_again_and_again()
-  look()
-  return function()
-    over(entry, "cancelled")
+  local rule, at = RULES[message.kind], #waiting + 1
+  for index, other in ipairs(rule.is_first and waiting or {}) do
+    if other.session == message.session then
+      at = index
+      break
+    end
   end
+  local next_one = waiting[at]
+  if next_one and next_one.kind == message.kind then
+    next_one.text = next_one.text .. "\n" .. message.text
+    return
+  end
+  local entry = vim.tbl_extend("force", message, { rule = rule, since = vim.uv.now() }) --[[@as claude-ide.outbox.Entry]]
+  table.insert(waiting, at, entry)
+  look_again_and_again()
+  bus.emit("outbox_changed")
+  look()
+end
+
+---The entries that wait, in order.
+---@param session? string default: of all
+---@return claude-ide.outbox.Entry[]
+function M.list(session)
+  return vim.tbl_filter(function(entry)
+    return not session or entry.session == session
+  end, waiting)
+end
+
+---The entry of a writer.
+---@param kind claude-ide.outbox.Kind
+---@param key integer
+---@return claude-ide.outbox.Entry?
+function M.find(kind, key)
+  return vim.iter(waiting):find(function(entry)
+    return entry.kind == kind and entry.key == key
+  end)
+end
+
+---Takes an entry back: nobody is told.
+---@param entry claude-ide.outbox.Entry
+---@return boolean done false: it has a result
+function M.take_back(entry)
+  return remove(function(other)
+    return other == entry
+  end)
 end
 
 ---How many entries wait, by session.
@@ -203,16 +300,12 @@ function M.counts()
   return counts
 end
 
----Drops the entries of a sender without a result.
----@param sender string
-function M.drop(sender)
-  waiting = vim.tbl_filter(function(entry)
-    entry.is_over = entry.is_over or entry.sender == sender
-    return not entry.is_over
-  end, waiting)
-  if not waiting[1] then
-    stop_looking()
-  end
+---Takes back all entries of a kind.
+---@param kind claude-ide.outbox.Kind
+function M.drop(kind)
+  remove(function(entry)
+    return entry.kind == kind
+  end)
 end
 
 return M

@@ -56,14 +56,16 @@ function M.was_left(session)
 end
 
 ---@param session string
+---@param wanted? claude-ide.terminal.Session of several terminals that run it
 ---@return claude-ide.outbox.Route?
 ---@return string? why there is none
-function M.of(session)
+function M.of(session, wanted)
   local chat = chat_of(session)
   if chat and chat.state ~= "ended" then
     return { kind = "chat", chat = chat }
   end
-  local terminal = ide_terminal.of_session(session)
+  local inside = wanted and wanted:live()
+  local terminal = inside and inside.id == session and wanted or ide_terminal.of_session(session)
   local buf = terminal and terminal:bufnr()
   if terminal and buf then
     return { kind = "terminal", buf = buf, live = terminal:live() }

@@ -54,7 +54,8 @@ M.terminal = {
   offer = function(entry, route)
     local live = route.live --[[@as claude-ide.sessions.Live]]
     local state, buf = live.state, route.buf --[[@as integer]]
-    if state.activity ~= "idle" or state.source ~= "record" then
+    local is_later = not entry.after or (state.since or entry.after) >= entry.after
+    if state.activity ~= "idle" or state.source ~= "record" or not is_later then
       return "waits"
     elseif not prompt.is_ready(buf) then
       return prompt.has_draft(buf) and "draft" or "waits"
@@ -135,7 +136,7 @@ local function resume(entry)
       end
       entry.terminal, why = terminals.open_in_background({ "--resume", entry.session }, cwd)
       if entry.terminal then
-        notice.info(entry.sender .. " wrote to a session: it continues in the terminal.")
+        notice.info(entry.rule.sender .. " wrote to a session: it continues in the terminal.")
       else
         entry.problem = why or "the terminal did not open"
       end

@@ -10,7 +10,7 @@ local names = lazy("claude-ide.sessions.names")
 local native = lazy("claude-ide.library.native")
 local notify = lazy("claude-ide.requests.notify")
 local proposal = lazy("claude-ide.edits.proposal")
-local rejection_reason = lazy("claude-ide.terminal.rejection_reason")
+local reason = lazy("claude-ide.outbox.reason")
 local requests = lazy("claude-ide.requests")
 local server = lazy("claude-ide.server")
 local sessions = lazy("claude-ide.sessions")
@@ -101,10 +101,10 @@ local function new_requester(client, writes)
     writes = writes,
     answer = answer_call,
     tell = function(words)
-      rejection_reason.tell(client, words)
+      reason.tell(client, words)
     end,
     cannot_hear = function()
-      return rejection_reason.cannot_hear(client)
+      return reason.cannot_hear(client)
     end,
     asks_here = function()
       return is_in_terminal(client)
@@ -340,7 +340,7 @@ end
 ---@return integer count of closed requests
 function M.prompt_submitted(client)
   M.end_of_turn(client)
-  rejection_reason.prompt_submitted(client)
+  reason.prompt_submitted(client)
   local live, is_its_own = sessions.of_client(client), is_of(client)
   if live and live.state.activity == "waiting" then
     return 0

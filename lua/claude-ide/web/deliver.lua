@@ -8,12 +8,6 @@ local web_tell = lazy("claude-ide.web.tell")
 
 local M = {}
 
----For notices, and to know them again.
-local SENDER = "A page"
-
----Takes back a message that waits.
----@type table<integer, fun()>
-local taken = {}
 local is_attached = false
 
 ---@param message table
@@ -25,15 +19,14 @@ end
 local ASKS = {}
 
 function ASKS.deliver(ask)
-  local is_over = false
-  local take_back = outbox.send({
+  outbox.send({
+    kind = "page",
+    key = ask.key,
     session = ask.session,
     text = ask.text,
     command = ask.command,
     ran = ask.ran,
-    sender = SENDER,
     done = function(err, all)
-      is_over, taken[ask.key] = true, nil
       if err then
         tell({ failed = { key = ask.key, reason = err, all = all or false } })
       else
@@ -41,13 +34,12 @@ function ASKS.deliver(ask)
       end
     end,
   })
-  taken[ask.key] = not is_over and take_back or nil
 end
 
 function ASKS.take_back(ask)
-  local take_back = taken[ask.key]
-  if take_back then
-    take_back()
+  local entry = outbox.find("page", ask.key)
+  if entry and outbox.take_back(entry) then
+    tell({ failed = { key = ask.key, reason = "cancelled", all = false } })
   end
 end
 
@@ -74,8 +66,8 @@ end
 
 ---Stops, and drops queued messages.
 function M.detach()
-  is_attached, taken = false, {}
-  outbox.drop(SENDER)
+  is_attached = false
+  outbox.drop("page")
 end
 
 return M
