@@ -382,6 +382,7 @@ def test_a_prompt_waits_until_claude_is_free_and_a_turn_is_interrupted(start_nvi
     nvim.keys("i")
     nvim.wait("#asked == 3", what="the text to be asked for again")
     assert nvim.asked()[1]["lines"] == ["Write another prompt", "Unqueue “one”"]
+    assert nvim.asked()[1]["prompt"] == "1 prompt waits for “In the terminal”: text stands at its prompt"
     fake.show(PROMPT)
     nvim.wait(lambda: b"two" in fake.typed(), what="the prompt to be typed")
     assert b"one" not in fake.typed()

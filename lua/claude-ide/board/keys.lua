@@ -116,9 +116,10 @@ function ROW.prompt(row)
   local more, back =
     "Write another prompt", ("Unqueue “%s”"):format(phrases.fit(phrases.one_line(last.text), 40))
   choose.select({ more, back }, {
-    prompt = ("%s for “%s”"):format(
+    prompt = ("%s for “%s”: %s"):format(
       counted(#list, "prompt waits", "prompts wait"),
-      phrases.fit(row.title, 30)
+      phrases.fit(row.title, 30),
+      list[1].waits_for
     ),
   }, function(choice)
     if choice == more then

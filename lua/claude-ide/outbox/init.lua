@@ -3,6 +3,8 @@
 -- request waits.
 -- Invariants: an entry is sent once, taken back, or its writer is told why not. Those of a session are sent in order, and never mixed with
 -- the user's typing.
+-- Not here: what the agent of a chat has got already and will take up after its turn (chat/chat.lua), and mentions, which are for clients
+-- (context/mention/queue.lua).
 local lazy = require("claude-ide.lazy")
 local bus = lazy("claude-ide.base.bus")
 local kept_words = lazy("claude-ide.ui.kept_words")
@@ -66,6 +68,7 @@ local RULES = {
 ---@field resuming? boolean a CLI is started for it
 ---@field problem? string why it cannot be resumed
 ---@field gone? "asked"|"sure" the session is not running: apparently, or certainly
+---@field waits_for string why it is not sent yet
 ---@field behind? integer since when it waits behind text at the prompt
 ---@field is_said? boolean that was said
 
@@ -169,6 +172,7 @@ local function try(entry)
   elseif outcome == "draft" and entry.rule.yields then
     over(entry, "you have begun to type at Claude's prompt")
   else
+    entry.waits_for = why or entry.waits_for
     say_behind(entry, outcome == "draft")
   end
 end
@@ -255,7 +259,8 @@ function M.send(message)
     next_one.text = next_one.text .. "\n" .. message.text
     return
   end
-  local entry = vim.tbl_extend("force", message, { rule = rule, since = vim.uv.now() }) --[[@as claude-ide.outbox.Entry]]
+  local entry =
+    vim.tbl_extend("force", message, { rule = rule, since = vim.uv.now(), waits_for = "Claude is not free" }) --[[@as claude-ide.outbox.Entry]]
   table.insert(waiting, at, entry)
   look_again_and_again()
   bus.emit("outbox_changed")

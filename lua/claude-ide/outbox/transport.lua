@@ -19,8 +19,12 @@ local BEHIND_MS = 5000
 ---@alias claude-ide.outbox.Outcome "sent"|"waits"|"draft"|"failed"
 
 ---@class claude-ide.outbox.Transport
----@field offer fun(entry: claude-ide.outbox.Entry, route: claude-ide.outbox.Route): claude-ide.outbox.Outcome, string?, boolean? sends it if the user is not in the way; failed: why, and whether those behind it fail, too
+---@field offer fun(entry: claude-ide.outbox.Entry, route: claude-ide.outbox.Route): claude-ide.outbox.Outcome, string?, boolean? sends it if the user is not in the way; else why not and, if it failed, whether those behind it fail, too
 ---@field interrupt fun(route: claude-ide.outbox.Route): string? stops Claude; returns why not
+
+---What an entry waits for, as it is shown.
+local WORKS, ASKS = "Claude works", "Claude waits for an answer"
+local STARTS, ENDED = "Claude starts", "Claude is not running"
 
 ---@type table<claude-ide.outbox.RouteKind, claude-ide.outbox.Transport>
 local M = {}
@@ -32,8 +36,10 @@ M.chat = {
       return "failed", "Claude has ended", true -- it was meant for the process that was running
     end
     local is_free = chat.state == "idle" or chat.state == "ended"
-    if not is_free or #chat.queue > 0 or asks.count(chat) > 0 then
-      return "waits"
+    if asks.count(chat) > 0 then
+      return "waits", ASKS
+    elseif not is_free or #chat.queue > 0 then
+      return "waits", WORKS
     end
     local ok, err = chat:say(entry.text)
     if ok then
@@ -56,9 +62,11 @@ M.terminal = {
     local state, buf = live.state, route.buf --[[@as integer]]
     local is_later = not entry.after or (state.since or entry.after) >= entry.after
     if state.activity ~= "idle" or state.source ~= "record" or not is_later then
-      return "waits"
+      return "waits", state.activity == "waiting" and ASKS or WORKS
     elseif not prompt.is_ready(buf) then
-      return prompt.has_draft(buf) and "draft" or "waits"
+      local is_draft = prompt.has_draft(buf)
+      return is_draft and "draft" or "waits",
+        is_draft and "text stands at its prompt" or "its prompt is not free"
     elseif prompt.submit(buf, entry.text, entry.command == true) then
       return "sent"
     end
@@ -89,7 +97,7 @@ local function await_resumed(entry)
   elseif is_over or vim.uv.now() - entry.since > RESUME_MS then
     return "failed", "Claude could not continue this session"
   end
-  return "waits"
+  return "waits", STARTS
 end
 
 ---Fails an entry whose session was running when it was written and seems not to be. The library may be ahead of the state here: events that
@@ -103,7 +111,7 @@ local function await_end(entry)
   local inside = terminals.session()
   local goes_on = inside and inside.id ~= entry.session and inside.state.activity ~= "gone"
   if goes_on and not route_to.was_left(entry.session) and vim.uv.now() - entry.since < BEHIND_MS then
-    return "waits" -- after `/clear`: the client has learned of this session sooner than Neovim
+    return "waits", ENDED -- after `/clear`: the client has learned of this session sooner than Neovim
   elseif goes_on then
     return "failed", "Claude went on with another conversation", true
   elseif entry.gone == "sure" then
@@ -114,7 +122,7 @@ local function await_end(entry)
       entry.gone = "sure" -- unless the next check finds a process
     end)
   end
-  return "waits"
+  return "waits", ENDED
 end
 
 ---Starts a CLI for the session of an entry.
@@ -152,7 +160,7 @@ M.dead = {
       return await_end(entry)
     end
     resume(entry)
-    return "waits"
+    return "waits", STARTS
   end,
   interrupt = function()
     return "Claude does not work on it"

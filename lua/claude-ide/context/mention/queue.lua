@@ -1,6 +1,8 @@
 -- Queues mentions and delivers them in order, each once, to one client: the one whose root is the innermost around the file, else the
 -- most recently used; if that is ambiguous, the user chooses. Of terminals of this Neovim the tab page's is meant, else the last used.
 -- Invariant: an entry leaves the queue only when the server has accepted it or the user has dropped it.
+-- Not the outbox (outbox/init.lua): a mention is a notification to a connection. It needs no idle CLI and no empty prompt, since it is put
+-- beside what the user types, and it is meant for the client that is nearest once it can be sent, not for a session.
 local lazy = require("claude-ide.lazy")
 local bus = lazy("claude-ide.base.bus")
 local choose = lazy("claude-ide.ui.choose")
