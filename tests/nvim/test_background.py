@@ -271,10 +271,12 @@ def test_prompts_that_wait_for_the_end_of_the_turn_go_on_with_it(at_work, cli, s
     nvim = at_work()
     for prompt in ("and test it", "then commit"):
         sessions.ask(nvim.project, nvim.session, prompt, queued=True)
+    of_the_board = "require('claude-ide.outbox').send({ kind = 'board', session = ..., text = 'and push', ran = true })"
+    nvim.lua(of_the_board, nvim.session)
     nvim.answer(KEEP)
     nvim.keys(":qa<CR>")
     take_over(nvim, cli, sessions)
-    assert cli.starts()[-1]["argv"][-2:] == ["--reply-on-resume", "and test it\n\nthen commit"]
+    assert cli.starts()[-1]["argv"][-2:] == ["--reply-on-resume", "and test it\n\nthen commit\n\nand push"]
 
 
 def test_with_the_option_nothing_is_asked(at_work, cli, sessions):

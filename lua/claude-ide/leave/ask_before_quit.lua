@@ -8,6 +8,7 @@ local choose = lazy("claude-ide.ui.choose")
 local clock = lazy("claude-ide.base.clock")
 local config = lazy("claude-ide.config")
 local notice = lazy("claude-ide.base.notice")
+local outbox = lazy("claude-ide.outbox")
 local own = lazy("claude-ide.terminal.own")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local phrases = lazy("claude-ide.sessions.phrases")
@@ -172,6 +173,19 @@ local function name_of(ours)
   return ours.terminal and ours.terminal:name() or phrases.title(session)
 end
 
+---Takes what waits for a session, except what a page has, which tells its writer that it was not sent.
+---@param id string
+---@return string[]
+local function take_unsent(id)
+  local texts = {} ---@type string[]
+  for _, entry in ipairs(outbox.list(id)) do
+    if entry.kind ~= "page" and outbox.take_back(entry) then
+      texts[#texts + 1] = entry.text
+    end
+  end
+  return texts
+end
+
 ---@param ours claude-ide.sessions.Ours
 ---@param done fun(err?: string)
 local function hand_over(ours, done)
@@ -188,13 +202,16 @@ local function hand_over(ours, done)
       return has_held_prompt(ours)
     end,
     release = function(go_on)
+      local unsent = take_unsent(live.id) -- before the end of the process gives it back
       if terminal then
         terminal:close()
-        go_on()
+        go_on(unsent)
       else
         local other = ours.other
         ---@cast other -nil
-        other.release(go_on)
+        other.release(function()
+          go_on(unsent)
+        end)
       end
     end,
   }

@@ -6,6 +6,7 @@ local catalogue = lazy("claude-ide.sessions.catalogue")
 local config = lazy("claude-ide.config")
 local hooks = lazy("claude-ide.terminal.hooks")
 local ide_sessions = lazy("claude-ide.sessions")
+local kept_words = lazy("claude-ide.ui.kept_words")
 local log = lazy("claude-ide.base.log")
 local notice = lazy("claude-ide.base.notice")
 local path = lazy("claude-ide.base.path")
@@ -26,7 +27,7 @@ local M = {}
 ---@field name? string given by the user
 ---@field args string[] those that its CLI was started with
 ---@field is_held fun(): boolean the user's hooks have a prompt of it
----@field release fun(done: fun()) ends its process
+---@field release fun(done: fun(unsent: string[])) ends its process; `done` gets the prompts that were not sent
 
 ---Time for the service to start and take a session. Measured: 0.4 to 1.4 s.
 local PATIENCE_MS = 30000
@@ -184,10 +185,12 @@ function M.hand_over(one, done)
     vim.list_extend(words, one.name and { "--name=" .. one.name } or {})
     return vim.list_extend(vim.list_extend(words, { "--bg", "--resume", one.id }), goes_on)
   end
-  local function go_on()
+  ---@param unsent string[]
+  local function go_on(unsent)
     ide_sessions.stored(one.id, one.started, function(stored)
       stored = stored or { turn = false }
-      local queued = table.concat(stored.queued or {}, "\n\n") -- they ended with the process
+      -- They ended with the process.
+      local queued = table.concat(vim.list_extend(stored.queued or {}, unsent), "\n\n")
       local prompt = terminals.argument(queued)
       begin(argv(stored, vim.list_extend({ "--reply-on-resume" }, prompt)), one, function(failed)
         if not failed then
@@ -206,12 +209,13 @@ function M.hand_over(one, done)
     if activity ~= "working" and activity ~= "waiting" then
       return done(not activity and "its prompt is not stored yet" or nil, activity ~= nil)
     end
-    one.release(function()
+    one.release(function(unsent)
       await_end(one.pid, function(err)
         if err then
+          kept_words.give_back(table.concat(unsent, "\n\n"), "Claude does not end")
           done(err)
         else
-          go_on()
+          go_on(unsent)
         end
       end)
     end)
