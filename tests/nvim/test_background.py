@@ -386,6 +386,8 @@ def test_the_board_attaches_to_it_and_stops_it(in_background, cli):
     nvim.cmd("Claude board")
     nvim.wait_screen("parser")
     nvim.wait("vim.fn.line('$') > 1")
+    nvim.keys("i")
+    nvim.wait_notice("This session cannot get a prompt: it runs in the background: write in a terminal that shows it.")
     nvim.answer(3)
     nvim.keys("x")
     nvim.wait(lambda: len(cli.starts()) == 1, what="the CLI to be told to stop")

@@ -339,9 +339,6 @@ def test_keys_act_on_the_session_under_the_cursor(start_nvim, sessions, project,
     nvim.wait("vim.fn.expand('%:t') == 'before.txt'")
 
 
-PROMPT = "\x1b[2J\x1b[H\r\n" + "─" * 40 + "\r\n❯ \r\n" + "─" * 40 + "\r\n"
-
-
 def test_a_prompt_waits_until_claude_is_free_and_a_turn_is_interrupted(start_nvim, sessions, project, tmp_path):
     fake = FakeCli(tmp_path)
     (sessions.config / "sessions").mkdir(parents=True)
@@ -351,7 +348,7 @@ def test_a_prompt_waits_until_claude_is_free_and_a_turn_is_interrupted(start_nvi
     nvim.wait_screen("fake CLI ready")
     pid = fake.starts()[0]["pid"]
     sessions.record(pid, session, "busy", cwd=project)
-    fake.show(PROMPT)
+    fake.show_prompt()
     nvim.keys("<C-\\><C-n>")
     nvim.wait("vim.api.nvim_get_mode().mode == 'nt'", what="normal mode")
     nvim.cmd("Claude hide")
@@ -371,7 +368,7 @@ def test_a_prompt_waits_until_claude_is_free_and_a_turn_is_interrupted(start_nvi
 
     # A draft at the prompt is in the way: that is said, and what waits can be taken back.
     nvim.keep_notices()
-    fake.show(PROMPT.replace("❯ ", "❯ a draft"))
+    fake.show_prompt("a draft")
     nvim.wait(
         "require('claude-ide.terminal.prompt').has_draft(require('claude-ide.terminal').bufnr())", what="the draft"
     )
@@ -383,7 +380,7 @@ def test_a_prompt_waits_until_claude_is_free_and_a_turn_is_interrupted(start_nvi
     nvim.wait("#asked == 3", what="the text to be asked for again")
     assert nvim.asked()[1]["lines"] == ["Write another prompt", "Unqueue “one”"]
     assert nvim.asked()[1]["prompt"] == "1 prompt waits for “In the terminal”: text stands at its prompt"
-    fake.show(PROMPT)
+    fake.show_prompt()
     nvim.wait(lambda: b"two" in fake.typed(), what="the prompt to be typed")
     assert b"one" not in fake.typed()
     nvim.keys("<CR>")

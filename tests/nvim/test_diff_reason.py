@@ -102,11 +102,12 @@ def test_of_two_terminals_with_one_session_the_one_that_asked_is_told(talk, conn
     request = talk.propose(other, "b.txt")
     talk.nvim.lua("require('claude-ide.edits.proposal').reject(...)", request_id(talk, 2), "use two words")
     assert other.call_result(request) == ["DIFF_REJECTED"]
+    talk.reject("use three")
     for number, process in enumerate((talk.pid, pid)):
         talk.cli.show_prompt(number=number)
         talk.sessions.record(process, "s", "idle")
     talk.nvim.wait(lambda: talk.cli.typed(1) == PASTE + b"use two words " + END + b"\r", what="the other to be told")
-    assert talk.cli.typed() == b""
+    talk.wait_typed(PASTE + b"use three " + END + b"\r")
 
 
 def test_a_prompt_that_was_idle_before_is_not_the_one(talk):

@@ -14,7 +14,6 @@ from harness.site import Site
 pytestmark = pytest.mark.dealt
 
 WRITE = {"web": {"port": 0, "write": True}}
-PROMPT = "\x1b[2J\x1b[H\r\n" + "─" * 40 + "\r\n❯ {}\r\n" + "─" * 40 + "\r\n"
 
 
 def pasted(text):
@@ -58,7 +57,7 @@ def inside(begin, fake, sessions, project):
                 what=f"the session to be seen {words}",
             )
 
-        fake.show(PROMPT.format(""))
+        fake.show_prompt()
         state("idle")
         nvim.lua(COUNT_LOOKS)
         return nvim, site, session, state
@@ -123,12 +122,12 @@ def test_it_waits_while_claude_works_or_asks_and_while_somebody_types(inside, fa
             reader.say(type="cancel_message", id=status)
             assert reader.until({"type": "unqueued", "id": status})["reason"] == "cancelled"
         state("idle")
-        fake.show(PROMPT.format("half a sen"))
+        fake.show_prompt("half a sen")
         nvim.wait_screen("half a sen")
         reader.say(type="user_message", id="m", content="wait for me")
         reader.until({"type": "queued", "id": "m"})
         still(nvim, fake)
-        fake.show(PROMPT.format(""))
+        fake.show_prompt()
         reader.until({"type": "sent", "id": "m"})
         nvim.wait(lambda: typed(fake) == pasted("wait for me"), what="what is typed")
 
@@ -183,7 +182,7 @@ def test_why_something_was_rejected_is_a_prompt_of_its_own_and_comes_first(insid
         state("idle")
         waits_behind(nvim, fake, pasted("use two words"))
         state("busy")
-        fake.show(PROMPT.format(""))
+        fake.show_prompt()
         state("idle")
         reader.until({"type": "sent", "id": "m"})
         both = pasted("use two words") + pasted("wait for me")
@@ -198,9 +197,9 @@ def test_what_was_pasted_and_is_not_drawn_yet_is_no_empty_prompt(inside, fake, q
         nvim.lua(paste)
         state("idle")
         waits_behind(nvim, fake, b"\x1b[200~half a thought\x1b[201~")
-        fake.show(PROMPT.format("half a thought"))
+        fake.show_prompt("half a thought")
         nvim.wait_screen("half a thought")
-        fake.show(PROMPT.format(""))  # they have taken it back
+        fake.show_prompt()  # they have taken it back
         reader.until({"type": "sent", "id": "m"})
 
 
@@ -238,13 +237,13 @@ require("claude-ide.terminal").attach(require("claude-ide").sessions.live()[1], 
 
 def test_one_of_the_background_that_is_shown_beside_neovim_is_not_written_to(begin, fake, sessions, project):
     nvim, site, session = begin()
-    pid = sessions.sleeper()
-    sessions.record(pid, session, "idle", cwd=project, kind="bg", jobId=session[:8])
+    sessions.record(sessions.sleeper(), session, "idle", cwd=project, kind="bg", jobId=session[:8])
     nvim.wait("#require('claude-ide').sessions.live() == 1", what="it to be known")
     nvim.lua(ATTACH_BESIDE)
     with site.read(session) as reader:
         reader.say(type="user_message", id="m", content="hello")
-        assert reader.until({"type": "unqueued"})["reason"] == f"it runs in another terminal (pid {pid}): write there"
+        reason = "it runs in the background: write in a terminal that shows it"
+        assert reader.until({"type": "unqueued"})["reason"] == reason
     assert fake.starts() == []
 
 
@@ -261,7 +260,7 @@ def test_a_session_that_nobody_runs_goes_on_in_the_terminal_and_the_keys_stay_wh
         assert nvim.lua("return vim.api.nvim_get_current_win()") == window
         assert nvim.lua("return vim.api.nvim_get_mode().mode") == "n"
         nvim.wait_screen("fake CLI ready")
-        fake.show(PROMPT.format(""))
+        fake.show_prompt()
         sessions.record(started["pid"], session, "idle", cwd=project)
         reader.until({"type": "sent", "id": "m"})
         nvim.wait(lambda: fake.typed() == pasted("go on"), what="what is typed")
@@ -373,7 +372,7 @@ def test_what_came_before_claude_ended_starts_nothing_though_neovim_hears_of_it_
 
 def test_a_client_that_knows_of_the_next_session_before_neovim_is_heard(inside, fake, sessions, project):
     nvim, site, _, state = inside()
-    fake.show(PROMPT.format(""))
+    fake.show_prompt()
     nvim.lua(HEAR_LATER, "session_live")
     new = sessions.write(project, ("five", "six"))
     state("idle", of=new)
@@ -458,7 +457,7 @@ def test_a_cli_without_a_prompt_is_listed_and_takes_its_first_one(begin, fake, s
     nvim.keys(":Claude<CR>")
     nvim.wait(lambda: len(fake.starts()) == 1, what="the CLI")
     nvim.wait_screen("fake CLI ready")
-    fake.show(PROMPT.format(""))
+    fake.show_prompt()
     new = "0f8fad5b-d9cb-469f-a165-70867728950e"
     sessions.record(fake.starts()[0]["pid"], new, "idle", cwd=folder)
     nvim.wait(lambda: site.has(new), what="the session to be known")

@@ -31,7 +31,7 @@ local ABORT_MS = 30000
 ---@field sender string for notices
 ---@field patience integer milliseconds
 ---@field late string why it is not sent then
----@field is_first? boolean it comes before other kinds, and is joined with one of its kind
+---@field is_first? boolean it comes before other kinds, and is joined with one of its writer
 ---@field yields? boolean it is given up where the user has begun to type
 ---@field is_given_back? boolean its text is saved for the user if it is not sent
 
@@ -255,7 +255,7 @@ function M.send(message)
     end
   end
   local next_one = waiting[at]
-  if next_one and next_one.kind == message.kind then
+  if next_one and next_one.kind == message.kind and next_one.key == message.key then
     next_one.text = next_one.text .. "\n" .. message.text
     return
   end

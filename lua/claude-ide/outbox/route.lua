@@ -55,6 +55,16 @@ function M.was_left(session)
   return left[session] == true
 end
 
+---Why a session is not written to from here.
+---@param live claude-ide.sessions.Live
+---@return string
+function M.elsewhere(live)
+  if live.job then
+    return "it runs in the background: write in a terminal that shows it"
+  end
+  return ("it runs in another terminal (pid %d): write there"):format(live.pid)
+end
+
 ---@param session string
 ---@param wanted? claude-ide.terminal.Session of several terminals that run it
 ---@return claude-ide.outbox.Route?
@@ -72,8 +82,8 @@ function M.of(session, wanted)
   end
   local problem = sessions.problem()
   local live = terminal and terminal:live() or catalogue.running(session)
-  if live and (terminal or not own[live.pid]) then
-    return nil, ("it runs in another terminal (pid %d): write there"):format(live.pid)
+  if live and (live.job or not own[live.pid]) then
+    return nil, M.elsewhere(live)
   elseif problem then
     return nil, "whether it runs in another terminal is not known"
   end

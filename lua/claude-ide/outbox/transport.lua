@@ -135,7 +135,7 @@ local function resume(entry)
     elseif not item or item.summary.id ~= entry.session then
       entry.problem = err or "this session no longer exists"
     elseif item.live then
-      entry.problem = ("it runs in another terminal (pid %d): write there"):format(item.live.pid)
+      entry.problem = route_to.elsewhere(item.live)
     else
       local cwd, why = item.summary.cwd, nil ---@type string?, string?
       if cwd and vim.fn.isdirectory(cwd) == 0 then
