@@ -5,6 +5,7 @@ local config = lazy("claude-ide.config")
 local leave = lazy("claude-ide.leave")
 local mention = lazy("claude-ide.context.mention")
 local proposal = lazy("claude-ide.edits.proposal")
+local script = lazy("claude-ide.outbox.script")
 local server = lazy("claude-ide.server")
 local status = lazy("claude-ide.status")
 local terminal = lazy("claude-ide.terminal")
@@ -67,6 +68,21 @@ end
 function M.mention(path, first, last)
   require("claude-ide.app")
   mention.send_file(path, first, last)
+end
+
+---@class claude-ide.PromptOpts
+---@field session? string its id; default: that of the current terminal
+---@field on_done? fun(err?: string) called once; without an error when Claude has got the prompt
+
+---Sends a prompt to a session, as the user would: once Claude is idle, asks nothing, and no text stands at its prompt. A session that has
+---ended is resumed in the terminal. `:Claude board` shows that a prompt waits.
+---@param text string
+---@param opts? claude-ide.PromptOpts `session`: its id, by default that of the current terminal; `on_done(err)`: called once, without an error when Claude has got the prompt
+---@return boolean? ok nil: it cannot get one
+---@return string? err
+function M.prompt(text, opts)
+  require("claude-ide.app")
+  return script.prompt(text, opts or {})
 end
 
 ---Shuts down before the plugin is reloaded (`:Lazy reload` calls this): the new instance knows nothing of the old one. Unsent prompts

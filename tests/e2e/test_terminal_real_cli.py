@@ -2,10 +2,12 @@
 there.
 """
 
+import json
 import re
 import subprocess
 
 import pytest
+from terminal_steps import begin
 
 from harness.cli import QUESTION, binary, call, environment, submitting
 from harness.scripted_model import Reply
@@ -237,3 +239,25 @@ def test_a_headless_session_is_listed_resumed_and_forked(start_with_claude, mock
     """
     # The CLI writes a moment after it shows.
     nvim.wait(lambda: set(nvim.lua(listed)) == {session, fork}, what="both to be listed")
+
+
+def test_a_script_prompts_claude_behind_what_the_user_has_typed(start_with_claude, mock_api):
+    nvim = start_with_claude(files=FILES)
+    begin(nvim, mock_api)
+    nvim.keys("half a sen")
+    nvim.wait_screen("half a sen")
+    nvim.lua(
+        "assert(require('claude-ide').prompt('of a script', { on_done = function(err) told = err or 'sent' end }))"
+    )
+    mock_api.script(Reply(text="Heard the user."))
+    nvim.keys("tence")
+    nvim.wait_screen("half a sentence")
+    assert nvim.lua("return told") is None
+    mock_api.script(Reply(text="Heard the script."))
+    nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
+    nvim.wait_screen("● Heard the user.")
+    nvim.wait_screen("● Heard the script.")
+    assert nvim.lua("return told") == "sent"
+    prompts = [body["messages"][-1]["content"] for body in mock_api.requests if body.get("tools")]
+    asked = [json.dumps(prompt) for prompt in prompts]
+    assert [("half a sentence" in one, "of a script" in one) for one in asked[-2:]] == [(True, False), (False, True)]

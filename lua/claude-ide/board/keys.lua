@@ -107,7 +107,7 @@ function ROW.prompt(row)
   end
   local list = outbox.list(row.id)
   local here = vim.tbl_filter(function(entry)
-    return entry.kind ~= "page" -- its writer has it there
+    return entry.rule.is_given_back == true -- the writer of another one has it
   end, list)
   local last = here[#here]
   if not last then
