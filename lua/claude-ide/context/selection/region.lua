@@ -50,7 +50,7 @@ local MARGIN = 512
 ---@param from integer 0-based
 ---@param col integer 0-based
 ---@return string
-local function part(buf, row, from, col)
+local function text_from(buf, row, from, col)
   local length = api.nvim_buf_get_offset(buf, row + 1) - api.nvim_buf_get_offset(buf, row) - 1
   local stop = math.max(col, 0) + MARGIN
   if stop < length then
@@ -60,7 +60,7 @@ local function part(buf, row, from, col)
 end
 
 ---The last cursor that was converted, at the start of a character.
-local last = { buf = 0, row = 0, tick = 0, col = 0, character = 0 }
+local counted = { buf = 0, row = 0, tick = 0, col = 0, character = 0 }
 
 ---Whether a character starts with a byte: one that goes on does not.
 local function starts(text, col)
@@ -74,24 +74,24 @@ end
 ---@return integer
 local function cursor_character(buf, row, col)
   local tick = api.nvim_buf_get_changedtick(buf)
-  local is_same = last.buf == buf and last.row == row and last.tick == tick
+  local is_same = counted.buf == buf and counted.row == row and counted.tick == tick
   local character, is_start
-  if is_same and math.abs(col - last.col) < col then
-    local from = math.min(col, last.col)
-    local text = part(buf, row, from, math.max(col, last.col))
+  if is_same and math.abs(col - counted.col) < col then
+    local from = math.min(col, counted.col)
+    local text = text_from(buf, row, from, math.max(col, counted.col))
     is_start = starts(text, col - from)
-    if col >= last.col then
-      character = last.character + position.utf16(text, col - from)
+    if col >= counted.col then
+      character = counted.character + position.utf16(text, col - from)
     elseif is_start then
-      character = last.character - position.utf16(text, last.col - from)
+      character = counted.character - position.utf16(text, counted.col - from)
     end
   end
   if not character then
-    local text = part(buf, row, 0, col)
+    local text = text_from(buf, row, 0, col)
     character, is_start = position.utf16(text, col), starts(text, col)
   end
   if is_start then
-    last = { buf = buf, row = row, tick = tick, col = col, character = character }
+    counted = { buf = buf, row = row, tick = tick, col = col, character = character }
   end
   return character
 end
@@ -152,7 +152,7 @@ local function text_between(buf, row, col, last_row, last_col, max_bytes)
   local most = max_bytes + 4 -- one character more, so that the cut is at a character boundary
   local stop_row = row_reached(buf, row, last_row, col + most)
   local from = stop_row == row and col or 0
-  local stop_line = part(buf, stop_row, 0, from + most)
+  local stop_line = text_from(buf, stop_row, 0, from + most)
   local stop_col = math.min(stop_row == last_row and last_col or MAXCOL, from + most, #stop_line)
   local lines = api.nvim_buf_get_text(buf, row, col, stop_row, math.max(stop_col, from), {})
   for i, content in ipairs(lines) do
@@ -180,7 +180,7 @@ end
 ---@return claude-ide.selection.Position stop
 local function charwise(buf, region, max_bytes)
   local row, col, off, last_row, last_col, last_off = ordered(region)
-  local first_line, last_line = part(buf, row, 0, col), part(buf, last_row, 0, last_col)
+  local first_line, last_line = text_from(buf, row, 0, col), text_from(buf, last_row, 0, last_col)
   local one_place = row == last_row and col == last_col and off == last_off
   local line_break = false
   col = math.min(col, #first_line)
