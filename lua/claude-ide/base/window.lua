@@ -1,4 +1,4 @@
--- Lists and closes windows.
+-- Lists, scrolls and closes windows.
 -- Invariant: only this module closes windows (`make lint`). Neovim 0.10 and 0.11 crash when the last split of another tab page is closed,
 -- or its buffer deleted, while a float is over it (such as a plugin's notice): the float is closed first. 0.11 and 0.12 crash when a float
 -- of another tab page is closed that is its current and previous window: a split becomes the current one first.
@@ -33,6 +33,18 @@ end
 function M.is_last(win)
   local splits = M.splits(vim.api.nvim_win_get_tabpage(win))
   return #vim.api.nvim_list_tabpages() == 1 and #splits == 1 and splits[1] == win
+end
+
+---Scrolls the current window so that its cursor is on a row, as far as the text allows.
+---@param row integer as of `winline()`
+function M.scroll_to_row(row)
+  local beyond = vim.fn.winline() - row
+  if beyond ~= 0 then
+    local view, key = vim.fn.winsaveview(), vim.keycode(beyond > 0 and "<C-e>" or "<C-y>")
+    vim.cmd(("normal! %d%s"):format(math.abs(beyond), key))
+    -- In Insert mode the cursor may have been behind the line's end.
+    vim.fn.winrestview({ lnum = view.lnum, col = view.col, coladd = view.coladd, curswant = view.curswant })
+  end
 end
 
 ---Closes floats over a window before it is closed, if Neovim would crash otherwise.

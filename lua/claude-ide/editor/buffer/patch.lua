@@ -5,6 +5,7 @@ local buffer_format = lazy("claude-ide.editor.buffer.format")
 local bytes = lazy("claude-ide.editor.buffer.bytes")
 local ide_hunk = lazy("claude-ide.base.hunk")
 local option = lazy("claude-ide.base.option")
+local window = lazy("claude-ide.base.window")
 
 local M = {}
 
@@ -116,6 +117,7 @@ end
 
 ---@class claude-ide.buffer.Place positions that the text change would move, mapped to the new text
 ---@field views table<integer, table> by window
+---@field rows table<integer, integer> the cursor's row in windows with diff mode
 ---@field folds table<integer, claude-ide.buffer.Fold[]> closed folds with changes, by window
 ---@field marks { name: string, lnum: integer, col: integer }[]
 ---@field anchor? { lnum: integer, col: integer } of a Visual selection
@@ -144,7 +146,9 @@ end
 
 ---@param folds claude-ide.buffer.Fold[]
 local function close_folds(folds)
-  if #folds > 0 and vim.wo.foldmethod ~= "manual" then
+  if vim.wo.foldmethod == "diff" then
+    return vim.cmd.diffupdate() -- which folds anew; setting 'foldmethod' would close those that the user has opened
+  elseif #folds > 0 and vim.wo.foldmethod ~= "manual" then
     vim.cmd("noautocmd let &l:foldmethod = &l:foldmethod") -- recomputes the folds
   end
   for _, fold in ipairs(folds) do
@@ -164,10 +168,11 @@ end
 ---@param hunks claude-ide.buffer.Hunk[]
 ---@return claude-ide.buffer.Place
 local function remember(buf, hunks)
-  local place = { views = {}, folds = {}, marks = {} }
+  local place = { views = {}, rows = {}, folds = {}, marks = {} }
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
     local view = vim.api.nvim_win_call(win, function()
       place.folds[win] = closed_folds(hunks)
+      place.rows[win] = vim.wo.foldmethod == "diff" and vim.fn.winline() or nil
       return vim.fn.winsaveview()
     end)
     local lnum, above = M.map(hunks, view.lnum), view.lnum - view.topline
@@ -213,6 +218,9 @@ local function put_back(buf, place)
       vim.api.nvim_win_call(win, function()
         close_folds(place.folds[win])
         vim.fn.winrestview(view)
+        if place.rows[win] then
+          window.scroll_to_row(place.rows[win]) -- other folds
+        end
       end)
     end
   end

@@ -105,14 +105,25 @@ end
 
 ---Updates after a change of the texts or of the journal.
 ---@param view claude-ide.review.View
-function M.refresh(view)
+---@param lines string[] the side before
+function M.refresh(view, lines)
   if not view.hunks then
     return
   end
+  local is_other = not vim.deep_equal(lines, view.lines)
+  if is_other then
+    view.lines = lines
+  end
   local list = differences(view, view.entry)
-  if view.hunks.old ~= view.lines or not vim.deep_equal(view.hunks.list, list) then
-    view.hunks.old, view.hunks.list = view.lines, list
-    pair.refresh(view)
+  if is_other or not vim.deep_equal(view.hunks.list, list) then
+    pair.keep_row(view, function()
+      if is_other then
+        sides.fill(view.bufs.left, lines)
+      end
+      view.hunks.old, view.hunks.list = lines, list
+      unified.unfold_changes(view)
+      pair.refresh(view)
+    end)
   end
   complete(view)
 end

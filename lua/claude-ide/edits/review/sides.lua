@@ -6,8 +6,8 @@ local buffer_marks = lazy("claude-ide.ui.buffer_marks")
 local disk = lazy("claude-ide.editor.buffer.disk")
 local format = lazy("claude-ide.editor.buffer.format")
 local hidden = lazy("claude-ide.editor.buffer.hidden")
-local ide_hunk = lazy("claude-ide.base.hunk")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
+local patch = lazy("claude-ide.editor.buffer.patch")
 local quietly = lazy("claude-ide.ui.quietly")
 
 ---@class claude-ide.review.sides
@@ -121,18 +121,12 @@ function M.lines_before(entry, file)
   return #lines > 0 and lines or { "" }
 end
 
----Sets the text of a buffer of ours. Only the lines between the first and the last difference are replaced, so that marks and highlights
----on the others stay.
+---Sets the text of a buffer of ours. Only what differs is replaced, so that cursors, marks and highlights stay on their lines.
 ---@param buf integer
 ---@param lines string[]
 function M.fill(buf, lines)
-  local old = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
-  local hunk = ide_hunk.between_ends(old, lines)
-  local first, last, last_old = hunk.old, hunk.new + hunk.new_count - 1, hunk.old + hunk.old_count - 1
-  local whole = first == 1 and last == #lines
   own_buffer.change(buf, function()
-    local new = whole and lines or vim.list_slice(lines, first, last)
-    vim.api.nvim_buf_set_lines(buf, first - 1, last_old, true, new)
+    patch.apply(buf, lines, false)
   end)
 end
 

@@ -74,12 +74,22 @@ end
 
 ---Notes the file's text as it was loaded: `u` in the review goes back no further.
 ---@param view claude-ide.review.View
----@param buf integer that was loaded
+local function note_loaded(view)
+  view.loaded = vim.api.nvim_buf_call(view.bufs.right, function()
+    return vim.fn.undotree().seq_cur
+  end)
+end
+
+---A buffer was loaded, or again since its file has changed.
+---@param view claude-ide.review.View
+---@param buf integer
 function M.loaded(view, buf)
-  if buf == view.bufs.right then
-    view.loaded = vim.api.nvim_buf_call(buf, function()
-      return vim.fn.undotree().seq_cur
-    end)
+  if buf ~= view.bufs.right then
+    return
+  end
+  note_loaded(view)
+  if view.hunks and windows.all_windows_open(view) and vim.api.nvim_win_get_buf(view.wins.right) == buf then
+    pair.align_again(view)
   end
 end
 
@@ -138,7 +148,7 @@ function M.show(view, entries, index)
   if ours then
     own_buffer.highlight(file)
   end
-  M.loaded(view, file)
+  note_loaded(view)
   view.unmap = keys.map_sides(view)
   for _, buf in ipairs(old) do
     if buf ~= view.list and vim.api.nvim_buf_is_valid(buf) and sides.is_ours(buf) then
@@ -222,11 +232,7 @@ function M.update(view, entries, index)
     if on_disk then
       sides.fill(view.bufs.right, on_disk)
     end
-    if not vim.deep_equal(lines, view.lines) then
-      view.lines = lines
-      sides.fill(view.bufs.left, lines)
-    end
-    comparison.refresh(view)
+    comparison.refresh(view, lines)
     windows.set_winbars(view)
   end)
   list_files(view, entries, index)

@@ -3,6 +3,7 @@ local lazy = require("claude-ide.lazy")
 local highlights = lazy("claude-ide.ui.highlights")
 local ide_width = lazy("claude-ide.base.width")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
+local patch = lazy("claude-ide.editor.buffer.patch")
 local paths = lazy("claude-ide.base.path")
 local windows = lazy("claude-ide.ui.diffview.windows")
 
@@ -198,9 +199,7 @@ function M.render(buf, entries, shown, words)
   end
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   own_buffer.change(buf, function()
-    if not vim.deep_equal(vim.api.nvim_buf_get_lines(buf, 0, -1, true), lines) then
-      vim.api.nvim_buf_set_lines(buf, 0, -1, true, lines)
-    end
+    patch.apply(buf, lines, false) -- cursor and scroll stay
   end)
   for i, entry in ipairs(entries) do
     local sign, group = icon(entry)

@@ -6,6 +6,7 @@ local first_change = lazy("claude-ide.ui.diffview.first_change")
 local hidden_marks = lazy("claude-ide.ui.hidden_marks")
 local nearest_first = lazy("claude-ide.ui.diffview.nearest_first")
 local unified = lazy("claude-ide.ui.diffview.unified")
+local window = lazy("claude-ide.base.window")
 
 local M = {}
 
@@ -253,6 +254,33 @@ function M.go_to_first_change(pair)
   else
     unified.go_to_first(pair)
   end
+end
+
+---Aligns the left window after a change of the texts. A cursor in it stays on its line.
+---@param pair claude-ide.diffview.Pair
+function M.align_again(pair)
+  local left = pair.wins.left
+  local cursor = left == vim.api.nvim_get_current_win() and vim.api.nvim_win_get_cursor(left) or nil
+  M.align(pair)
+  if left and cursor then
+    vim.api.nvim_win_set_cursor(left, cursor)
+  end
+end
+
+---Lets folds, filler rows and removed lines follow the texts. They come and go above the cursor, too: its line stays on its row.
+---@param pair claude-ide.diffview.Pair
+---@param update fun() changes them
+function M.keep_row(pair, update)
+  local right = pair.wins.right
+  local row = vim.api.nvim_win_call(right, vim.fn.winline)
+  update()
+  vim.api.nvim_win_call(right, function()
+    if pair.wins.left then
+      vim.cmd.diffupdate()
+    end
+    window.scroll_to_row(row)
+  end)
+  M.align_again(pair)
 end
 
 ---The text and its hunks have changed.

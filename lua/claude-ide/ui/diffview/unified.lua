@@ -208,29 +208,86 @@ function M.go_to(pair, hunk, win)
   first_change.reveal(win, lnum, column, below and 0 or rows, lnum < hunk.new and not below)
 end
 
+---Unfolded lines around a change.
+---@return integer
+local function context()
+  local given = tonumber(("," .. vim.o.diffopt):match(",context:(%d+)")) --[[@as integer?]]
+  return math.max(given or CONTEXT, 1)
+end
+
+---Commands that fold what is unchanged between two lines.
+---@param hunks claude-ide.buffer.Hunk[] the changes between them
+---@param first integer
+---@param last integer
+---@return string
+local function folds_between(hunks, first, last)
+  local commands, around = {}, context()
+  local function fold_until(lnum)
+    if lnum > first then
+      commands[#commands + 1] = ("%d,%dfold"):format(first, lnum)
+    end
+  end
+  for _, hunk in ipairs(hunks) do
+    fold_until(hunk.new - 1 - around)
+    first = math.max(first, hunk.new + hunk.new_count + around)
+  end
+  fold_until(last)
+  return table.concat(commands, "\n")
+end
+
 ---Folds unchanged text, like diff mode. The folds are created once, so that folds opened by the user stay open.
 ---@param pair claude-ide.diffview.Pair
 local function fold(pair)
-  local wo, commands = vim.wo[pair.wins.right][0], {}
-  local from = 1 ---@type integer
-  local given = tonumber(("," .. vim.o.diffopt):match(",context:(%d+)")) --[[@as integer?]]
-  local context = math.max(given or CONTEXT, 1)
+  local wo, list = vim.wo[pair.wins.right][0], pair.hunks.list
   wo.foldmethod, wo.foldlevel, wo.foldenable = "manual", 0, true
-  local function fold_until(lnum)
-    if lnum > from then
-      commands[#commands + 1] = ("%d,%dfold"):format(from, lnum)
-    end
-  end
-  for _, hunk in ipairs(pair.hunks.list) do
-    fold_until(hunk.new - 1 - context)
-    from = hunk.new + hunk.new_count + context
-  end
-  if #pair.hunks.list > 0 then
-    fold_until(vim.api.nvim_buf_line_count(pair.bufs.right))
-  end
   vim.api.nvim_win_call(pair.wins.right, function()
     vim.cmd("normal! zE")
-    vim.api.nvim_exec2(table.concat(commands, "\n"), {})
+    if #list > 0 then
+      vim.api.nvim_exec2(folds_between(list, 1, vim.fn.line("$")), {})
+    end
+  end)
+end
+
+---Shows a change within a closed fold of the current window. Its lines further away are folded again.
+---@param hunk claude-ide.buffer.Hunk
+---@param lnum integer of the fold
+---@param may_move boolean the cursor may be moved: the user's mode allows it
+local function unfold_change(hunk, lnum, may_move)
+  if not may_move then
+    return vim.cmd.foldopen({ range = { lnum }, bang = true })
+  end
+  local first, last = vim.fn.foldclosed(lnum), vim.fn.foldclosedend(lnum)
+  vim.api.nvim_win_set_cursor(0, { lnum, 0 })
+  vim.cmd("normal! zd")
+  vim.api.nvim_exec2(folds_between({ hunk }, first, last), {})
+end
+
+---Shows changes that have come within closed folds. The other folds stay.
+---@param pair claude-ide.diffview.Pair
+function M.unfold_changes(pair)
+  if not pair.unified then
+    return
+  end
+  local is_normal = vim.api.nvim_get_mode().mode == "n"
+  vim.api.nvim_win_call(pair.wins.right, function()
+    if vim.wo.foldmethod ~= "manual" then
+      return -- the user has set another, which cannot delete folds (E351)
+    end
+    local view, count = vim.fn.winsaveview(), vim.fn.line("$")
+    for _, hunk in ipairs(pair.hunks.list) do
+      local lnum = math.min(hunk.new, count)
+      local last = math.min(hunk.new + math.max(hunk.new_count, 1) - 1, count)
+      while lnum <= last do
+        local fold_end = vim.fn.foldclosedend(lnum)
+        if fold_end > 0 then
+          unfold_change(hunk, lnum, is_normal)
+        end
+        lnum = math.max(lnum, fold_end) + 1
+      end
+    end
+    if is_normal then
+      vim.fn.winrestview(view)
+    end
   end)
 end
 
