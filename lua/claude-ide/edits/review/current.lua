@@ -231,6 +231,17 @@ function M.open(scope)
   return true
 end
 
+---The next file of the list that has changes to review. The list does not wrap around.
+---@param step 1|-1
+---@return integer? index
+function M.next_waiting(step)
+  local entries, index = review and review.entries or {}, review and review.shown + step or 0
+  while entries[index] and not entries[index].waits do
+    index = index + step
+  end
+  return entries[index] and index
+end
+
 ---Goes to another file of the review, unreviewed ones first.
 ---@param step 1|-1
 function M.go(step)

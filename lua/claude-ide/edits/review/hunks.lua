@@ -66,10 +66,10 @@ end
 ---@return string? err
 function M.jump(change, step, side, wrap)
   local hunks = change and M.remaining(change) or {}
-  local here = vim.api.nvim_win_get_cursor(0)[1]
+  local here, last = vim.api.nvim_win_get_cursor(0)[1], vim.api.nvim_buf_line_count(0)
   local best, edge ---@type integer?, integer?
   for i, hunk in ipairs(hunks) do
-    local lnum = M.place(hunk, side)
+    local lnum = math.min(M.place(hunk, side), last)
     if (lnum - here) * step > 0 and (step == -1 or not best) then
       best = lnum
     end

@@ -316,6 +316,53 @@ function M.previous_hunk()
   return jump_here(-1)
 end
 
+---Goes on to the first or last change of the next or previous file with changes to review.
+---@param step 1|-1
+---@return boolean went
+local function go_to_file(step)
+  local index = current.next_waiting(step)
+  local here = index and current.here()
+  if not index or not here then
+    return false
+  end
+  current.show(index) -- at its first change
+  local change = here.entries[index].change
+  local list = change and hunks.remaining(change) or {}
+  local last = list[#list]
+  if step == -1 and last then
+    hunks.go(hunks.place(last, view.side(here.view)))
+  end
+  return true
+end
+
+---Goes to the next or previous change of the open review, [count] times; behind the last one of a file, on to the next file with changes
+---to review. It does not wrap around.
+---@param step 1|-1
+---@param count integer
+---@return boolean? ok
+---@return string? err
+function M.go_to_change(step, count)
+  local here = current.here()
+  if not here then
+    return nil, "No review is open here."
+  end
+  local first = here.shown
+  for i = 1, count do
+    local change = here.entries[here.shown].change
+    if not hunks.jump(change, step, view.side(here.view), false) and not go_to_file(step) then
+      if i == 1 then
+        return nil, ("This is the %s change to review."):format(step == 1 and "last" or "first")
+      end
+      break
+    end
+  end
+  if here.shown ~= first then
+    local path = paths.short(here.entries[here.shown].path)
+    notice.info(("%s: file %d of %d"):format(path, here.shown, #here.entries))
+  end
+  return true
+end
+
 ---Goes to the next or previous unreviewed change, in any file; notifies the user if there is none.
 ---@param step 1|-1
 function M.jump(step)

@@ -57,9 +57,10 @@ local function decides(verb)
   end
 end
 
-local function jumps(verb)
+---@param step 1|-1
+local function jumps(step)
   return function(view)
-    say(served[verb]())
+    say(served.go_to_change(step, vim.v.count1))
     reveal(view)
   end
 end
@@ -89,8 +90,8 @@ local IN_LIST =
 
 ---@type table<string, claude-ide.review.Action>
 local JUMPS = {
-  ["]c"] = { desc = "the next change", run = jumps("next_hunk") },
-  ["[c"] = { desc = "the previous change", run = jumps("previous_hunk") },
+  ["]c"] = { desc = "the next change", run = jumps(1) },
+  ["[c"] = { desc = "the previous change", run = jumps(-1) },
 }
 
 ---For layouts that are drawn without diff mode, which would have this key.
@@ -138,7 +139,7 @@ end
 
 function help()
   key_list.open(options(), {
-    { "]c [c", "next change, previous change" },
+    { "]c [c", "next change, previous change; at a file's end, of the next file to review" },
     { "<CR>", "in the list: go to the file; keys for a change act on the whole file there" },
   }, { of = "a review", group = "ClaudeDiffKey", help = key_list.option("diff", "help").keys })
 end
