@@ -118,7 +118,8 @@ def test_a_further_file_joins_the_list_above_and_the_shown_one_stays(live):
     live.land(a_txt="ALPHA\n", c_txt="SEE\n")
     live.listed(r"c\.txt +\+1 −1")
     assert live.view() == before
-    assert windows(live.nvim)[0]["lines"] == [" ~ a.txt", " ~ b.txt", " ~ c.txt"]
+    live.nvim.wait_screen("•~ a.txt")
+    assert windows(live.nvim)[0]["lines"] == ["•~ a.txt", " ~ b.txt", "•~ c.txt"]
     assert live.nvim.lua("return { vim.fn.line('.', vim.fn.win_getid(1)), made }") == [2, []]
 
 
@@ -199,3 +200,42 @@ def test_a_mode_of_the_user_stays_when_an_edit_lands(live, layout, keys, then, m
     nvim.wait(lambda: nvim.mode() == "n")
     typed = nvim.lines()[153] if mode == "i" else nvim.lua("return vim.fn.getreg('0')")
     assert typed == {"i": "line 152x", "V": "line 152\nline 153\n", "no": "line 152\n"}[mode]
+
+
+def listed_lines(live):
+    return windows(live.nvim)[0]["lines"]
+
+
+@pytest.mark.every_nvim
+def test_the_list_marks_what_is_new_until_the_user_looks_at_it(live):
+    live = live()
+    nvim = live.nvim
+    live.land(a_txt="ALPHA\n", c_txt="SEE\n")
+    nvim.wait_screen("•2 new since you looked")
+    assert listed_lines(live) == ["•~ a.txt", " ~ b.txt", "•~ c.txt"]
+    nvim.keys("]f")
+    nvim.wait(lambda: listed_lines(live) == ["•~ a.txt", " ~ b.txt", " ~ c.txt"], what="c.txt as looked at")
+    live.land(b_txt=LONG_CLAUDE.replace("line 20\n", "LINE 20\n"), c_txt="SEE\nsaw\n")
+    nvim.wait(lambda: listed_lines(live) == ["•~ a.txt", "•~ b.txt", " ~ c.txt"], what="b.txt as new")
+    nvim.keys("<C-w>tgg")
+    nvim.wait(lambda: listed_lines(live) == [" ~ a.txt", "•~ b.txt", " ~ c.txt"], what="a.txt as looked at")
+    nvim.keys("<C-w>ldX")
+    nvim.wait(lambda: listed_lines(live)[0] == " ↶ a.txt", what="a.txt to be undone")
+    nvim.keys("]fga")
+    nvim.wait(lambda: live.nvim.lua("return vim.fn.line('.', vim.fn.win_getid(1))") == 2, what="b.txt")
+    nvim.wait(lambda: "•" not in "".join(nvim.screen()), what="no file to be new")
+
+
+def test_a_file_that_changes_between_two_reviews_is_new_in_the_second(live):
+    live = live()
+    nvim = live.nvim
+    live.land(a_txt="ALPHA\n", c_txt="SEE\n")
+    nvim.wait_screen("•2 new since you looked")
+    nvim.keys("]f")
+    nvim.wait(lambda: listed_lines(live) == ["•~ a.txt", " ~ b.txt", " ~ c.txt"], what="c.txt as looked at")
+    nvim.keys("gAq")
+    nvim.wait(lambda: len(windows(nvim)) == 1, what="the review to go")
+    live.land(a_txt="ALPHA\nbeta\n", b_txt=LONG_CLAUDE.replace("line 20\n", "LINE 20\n"), c_txt="SEE\nsaw\n")
+    nvim.cmd("Claude review")
+    nvim.wait(lambda: len(windows(nvim)) == 3, what="the review")
+    assert listed_lines(live) == [" ~ a.txt", "•~ b.txt", " ~ c.txt"]

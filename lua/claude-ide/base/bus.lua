@@ -22,6 +22,7 @@ local M = {}
 ---| "abilities_changed" # fun(): the available tools or resources may have changed
 ---| "requests_changed" # fun(ended?: claude-ide.Request): the requests that wait for the user have changed
 ---| "journal_changed" # fun(): debounced
+---| "file_changed" # fun(path: string): Claude changed it
 ---| "turn_ended" # fun(turn: claude-ide.journal.Turn)
 ---| "turn_forgotten" # fun(turn: integer): its data is no longer needed
 ---| "session_changed" # fun(change: claude-ide.sessions.LiveChange)

@@ -105,6 +105,7 @@ local TELL = {
     bus.emit("turn_forgotten", turn)
   end,
   file_changed = function(change)
+    bus.emit("file_changed", change.path)
     ide_event.emit("ClaudeFileChanged", change)
   end,
   stale = function(file)

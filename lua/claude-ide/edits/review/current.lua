@@ -30,6 +30,20 @@ local GROUP = "claude-ide.review"
 ---@type claude-ide.review.Review?
 local review
 
+---Files that the user has looked at in a review, or that came while one was open. They are forgotten once they are reviewed and the
+---review is closed.
+---@type table<string, "seen"|"new"> new: Claude has changed it since
+local looked = {}
+
+local follow_changes = require("claude-ide.base.once")(function()
+  bus.on("file_changed", function(path)
+    local is_shown = review ~= nil and review.entries[review.shown].path == path
+    if looked[path] and not is_shown then
+      looked[path] = "new"
+    end
+  end)
+end)
+
 ---@return claude-ide.review.Review?
 function M.get()
   return review
@@ -64,6 +78,9 @@ local function gather(to)
   local path = to.entries[to.shown] and to.entries[to.shown].path
   for _, change in pairs(by_path) do
     table.insert(to.entries, { path = change.path, change = change, waits = true })
+    if to == review then
+      looked[change.path] = "new"
+    end
   end
   local waiting = {}
   for _, change in ipairs(to.scope == "unreviewed" and {} or journal.changes("unreviewed")) do
@@ -71,6 +88,7 @@ local function gather(to)
   end
   for _, entry in ipairs(to.entries) do
     entry.waits = entry.change ~= nil and (to.scope == "unreviewed" or waiting[entry.path] == true)
+    entry.is_new = entry.waits and looked[entry.path] == "new"
     entry.outcome = not entry.waits and entry.outcome or nil
     if not entry.change and not entry.outcome and not journal.change(entry.path, "all") then
       entry.outcome = "gone" -- by git, another program or the user; nobody has reviewed it
@@ -104,7 +122,15 @@ function M.close()
   for _, stop in ipairs(ended.stop) do
     stop()
   end
+  for _, entry in ipairs(ended.entries) do
+    looked[entry.path] = entry.waits and looked[entry.path] or nil
+  end
   view.close(ended.view)
+end
+
+---@param entry claude-ide.review.Entry that is shown now
+local function note_look(entry)
+  looked[entry.path], entry.is_new = "seen", false
 end
 
 ---Shows the diff of one listed file.
@@ -112,6 +138,7 @@ end
 function M.show(index)
   if review and review.entries[index] and review.shown ~= index then
     review.shown = index
+    note_look(review.entries[index])
     view.show(review.view, review.entries, index)
   end
 end
@@ -204,6 +231,8 @@ local function open_now(scope)
     return false
   end
   M.close()
+  follow_changes()
+  note_look(fresh.entries[1])
   fresh.view = view.open(fresh.entries)
   review = fresh --[[@as claude-ide.review.Review]]
   listen(review)

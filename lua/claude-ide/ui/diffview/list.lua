@@ -18,6 +18,7 @@ local LINKS = {
   ClaudeReviewShown = "Title",
   ClaudeReviewFolder = "Comment",
   ClaudeReviewDone = "Comment",
+  ClaudeReviewNew = "Special",
 }
 
 local KINDS = {
@@ -29,11 +30,15 @@ local KINDS = {
 ---Icons of files that were undone or dropped.
 local ICONS = { undone = "↶", dropped = "◌", gone = "·" }
 
+---Before the icon of a file that has changed since the user looked at it.
+local NEW = "•"
+
 ---A row.
 ---@class claude-ide.diffview.Listed
 ---@field path string
 ---@field change? claude-ide.diffview.ListedChange nil: no change is left
 ---@field waits boolean has changes to review
+---@field is_new? boolean has changed since the user looked at it
 ---@field outcome? "kept"|"undone"|"dropped"|"gone"
 
 ---@class claude-ide.diffview.ListedChange
@@ -141,11 +146,11 @@ end
 ---@param words claude-ide.diffview.Words
 ---@return string[][][] virtual lines
 local function summary(entries, words)
-  local waiting, added, removed, conflicts = 0, 0, 0, 0
+  local waiting, added, removed, conflicts, new = 0, 0, 0, 0, 0
   for _, entry in ipairs(entries) do
     local change = entry.change
     if change and entry.waits then
-      waiting = waiting + 1
+      waiting, new = waiting + 1, new + (entry.is_new and 1 or 0)
       if not (change.moved_to or change.moved_from or change.binary) then
         added, removed = added + change.added, removed + change.removed
       end
@@ -171,15 +176,35 @@ local function summary(entries, words)
       { done > 0 and ("  %d %s"):format(done, words.done) or "", "ClaudeReviewFolder" },
     },
   }
+  if new > 0 then
+    lines[#lines + 1] = { { ("%s%d new since you looked"):format(NEW, new), "ClaudeReviewNew" } }
+  end
   if conflicts > 0 then
     local word = conflicts == 1 and "place" or "places"
-    lines[3] = { { (" !%d %s you changed too"):format(conflicts, word), "ClaudeDiffWarning" } }
+    lines[#lines + 1] = { { (" !%d %s you changed too"):format(conflicts, word), "ClaudeDiffWarning" } }
   end
   return lines
 end
 
 local function colour(buf, row, first, last, group)
   vim.api.nvim_buf_set_extmark(buf, namespace, row, first, { end_col = last, hl_group = group })
+end
+
+---Sets the list's lines; the cursor stays on its file. A list that is at its top stays there, others at the file at their top.
+---@param buf integer
+---@param lines string[]
+local function set_lines(buf, lines)
+  local at_top = vim.tbl_filter(function(win)
+    return vim.fn.line("w0", win) == 1
+  end, vim.fn.win_findbuf(buf))
+  own_buffer.change(buf, function()
+    patch.apply(buf, lines, false)
+  end)
+  for _, win in ipairs(at_top) do
+    vim.api.nvim_win_call(win, function()
+      vim.fn.winrestview({ topline = 1 })
+    end)
+  end
 end
 
 ---Redraws the list.
@@ -194,18 +219,21 @@ function M.render(buf, entries, shown, words)
   local lines, width = {}, M.width(entries)
   for i, entry in ipairs(entries) do
     local name, folder = split(entry.path)
-    local line = (" %s %s  %s"):format(icon(entry), name, folder):gsub("%s+$", "")
+    local mark = entry.is_new and NEW or " "
+    local line = ("%s%s %s  %s"):format(mark, icon(entry), name, folder):gsub("%s+$", "")
     lines[i] = ide_width.cut(line, width - ide_width.of_chunks(tally(entry)) - 1)
   end
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
-  own_buffer.change(buf, function()
-    patch.apply(buf, lines, false) -- cursor and scroll stay
-  end)
+  set_lines(buf, lines)
   for i, entry in ipairs(entries) do
     local sign, group = icon(entry)
     local name = split(entry.path)
-    local from = 2 + #sign
-    colour(buf, i - 1, 1, 1 + #sign, group)
+    local before = entry.is_new and #NEW or 1
+    local from = before + #sign + 1
+    if entry.is_new then
+      colour(buf, i - 1, 0, before, "ClaudeReviewNew")
+    end
+    colour(buf, i - 1, before, before + #sign, group)
     local style = i == shown and "ClaudeReviewShown"
       or entry.waits and "ClaudeReviewFile"
       or "ClaudeReviewDone"
