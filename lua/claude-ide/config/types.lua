@@ -84,6 +84,7 @@
 ---@field undo_hunk? string|string[]|false Undo the change under the cursor.
 ---@field keep_file? string|string[]|false Keep all changes of the file.
 ---@field undo_file? string|string[]|false Undo all changes of the file.
+---@field undo_comments? string|string[]|false Undo all changes of the file that are of comments only; needs a tree-sitter parser. `u` restores them together.
 ---@field next_file? string|string[]|false Go to the next unreviewed file.
 ---@field previous_file? string|string[]|false Go to the previous one.
 ---@field close? string|string[]|false Close the review. `:q` in any of its windows does the same.
@@ -327,6 +328,7 @@
 ---@field undo_hunk string|string[]|false Undo the change under the cursor.
 ---@field keep_file string|string[]|false Keep all changes of the file.
 ---@field undo_file string|string[]|false Undo all changes of the file.
+---@field undo_comments string|string[]|false Undo all changes of the file that are of comments only; needs a tree-sitter parser. `u` restores them together.
 ---@field next_file string|string[]|false Go to the next unreviewed file.
 ---@field previous_file string|string[]|false Go to the previous one.
 ---@field close string|string[]|false Close the review. `:q` in any of its windows does the same.

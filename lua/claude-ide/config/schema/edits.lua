@@ -96,6 +96,12 @@ return {
           key("undo_hunk", "dx", "Undo the change under the cursor."),
           key("keep_file", "gA", "Keep all changes of the file."),
           key("undo_file", "dX", "Undo all changes of the file."),
+          key(
+            "undo_comments",
+            "dc",
+            "Undo all changes of the file that are of comments only; needs a tree-sitter parser. `u` restores them "
+              .. "together."
+          ),
           key("next_file", "]f", "Go to the next unreviewed file."),
           key("previous_file", "[f", "Go to the previous one."),
           key("close", "q", "Close the review. `:q` in any of its windows does the same."),

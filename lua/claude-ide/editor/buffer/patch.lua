@@ -229,12 +229,37 @@ local function put_back(buf, place)
   end
 end
 
+---Whether changes join one undo step.
+local is_joined = false
+
 ---Closes the open undo block, so that changes before and after are undone separately.
 ---@param buf integer
 function M.break_undo(buf)
+  if is_joined then
+    return
+  end
   vim.api.nvim_buf_call(buf, function()
     vim.cmd("noautocmd let &g:undolevels = &g:undolevels")
   end)
+end
+
+---Runs changes of a buffer's text that are undone together.
+---@generic T
+---@param buf integer
+---@param run fun(): T?, string?, integer?
+---@return T?
+---@return string?
+---@return integer?
+function M.as_one_step(buf, run)
+  M.break_undo(buf)
+  is_joined = true
+  local ok, result, err, left = pcall(run)
+  is_joined = false
+  M.break_undo(buf)
+  if not ok then
+    error(result, 0)
+  end
+  return result, err, left
 end
 
 ---Sets the whole text, as one undo step. 'modified' ends up as the change sets it.

@@ -2,6 +2,7 @@
 -- Invariant: a change is shown as kept or undone only after the journal has done it.
 local lazy = require("claude-ide.lazy")
 local buffer = lazy("claude-ide.editor.buffer")
+local comments = lazy("claude-ide.edits.review.comments")
 local counted = lazy("claude-ide.base.counted")
 local current = lazy("claude-ide.edits.review.current")
 local hunks = lazy("claude-ide.edits.review.hunks")
@@ -10,6 +11,7 @@ local journal_undo = lazy("claude-ide.edits.journal.undo")
 local keys = lazy("claude-ide.edits.review.keys")
 local log = lazy("claude-ide.base.log")
 local notice = lazy("claude-ide.base.notice")
+local patch = lazy("claude-ide.editor.buffer.patch")
 local paths = lazy("claude-ide.base.path")
 local signs = lazy("claude-ide.edits.review.signs")
 local stamp = lazy("claude-ide.editor.buffer.stamp")
@@ -134,13 +136,30 @@ local function stays(left)
   )
 end
 
+---Keeps or undoes each of some changes, the last one first: those above stay at their lines.
 ---@param action "keep"|"undo"
 ---@param path string
----@param hunk? claude-ide.journal.Hunk
+---@param list claude-ide.journal.Hunk[] top to bottom
 ---@param scope claude-ide.journal.Scope
 ---@return boolean? ok
 ---@return string? err
-local function decide(action, path, hunk, scope)
+---@return integer? left
+local function decide_each(action, path, list, scope)
+  local ok, err, left = nil, nil, 0 ---@type boolean?, string?, integer
+  for i = #list, 1, -1 do
+    local done, problem, stay = journal_undo[action](path, list[i], scope)
+    ok, err, left = ok or done, problem or err, left + (stay or 0)
+  end
+  return ok, err, left
+end
+
+---@param action "keep"|"undo"
+---@param path string
+---@param list? claude-ide.journal.Hunk[] nil: all of the file
+---@param scope claude-ide.journal.Scope
+---@return boolean? ok
+---@return string? err
+local function decide(action, path, list, scope)
   local entry = current.find(path)
   -- A moved file is moved back, or reviewed, at both ends: the source is restored before the target is changed.
   local from, to =
@@ -152,7 +171,16 @@ local function decide(action, path, hunk, scope)
   end
   if ok then
     local function act()
-      return journal_undo[action](path, hunk, scope)
+      if not list then
+        return journal_undo[action](path, nil, scope)
+      end
+      local buf = buffer.loaded(path)
+      if #list == 1 or not buf then
+        return decide_each(action, path, list, scope)
+      end
+      return patch.as_one_step(buf, function()
+        return decide_each(action, path, list, scope)
+      end)
     end
     if action == "undo" then
       ok, err, left = around(path, act)
@@ -198,7 +226,7 @@ local function decide_hunk(action, path, lnum)
   elseif action == "undo" and hunk.state == "conflict" then
     return nil, "You have edited these lines since, so they stay. Edit or keep them."
   end
-  return decide(action, wanted, hunk, scope)
+  return decide(action, wanted, { hunk }, scope)
 end
 
 ---Keeps or undoes all changes of a file.
@@ -278,6 +306,31 @@ end
 ---@return string? err
 function M.undo_file(path)
   return decide_file("undo", path)
+end
+
+---Undoes all changes of a file that are of comments only. `u` restores them together.
+---@param path? string default: the current file
+---@return boolean? ok
+---@return string? err
+function M.undo_comments(path)
+  local wanted = meant(path)
+  local change, scope = changes_of(wanted)
+  local buf = buffer.loaded(wanted)
+  local filetype = buf and vim.bo[buf].filetype or vim.filetype.match({ filename = wanted }) or ""
+  local list, err = {}, nil ---@type claude-ide.journal.Hunk[]?, string?
+  if change then
+    list, err = comments.find(change, filetype)
+  end
+  if not list then
+    return nil, err
+  elseif #list == 0 then
+    return nil, "No change in this file is of comments only."
+  end
+  local ok, problem = decide("undo", wanted, list, scope)
+  if ok then
+    notice.info(("%s of comments undone."):format(counted(#list, "change")))
+  end
+  return ok, problem
 end
 
 ---Shows the next unreviewed file.

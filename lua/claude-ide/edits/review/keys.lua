@@ -73,6 +73,7 @@ local RUN = {
   undo_hunk = decides("undo_hunk"),
   keep_file = calls("keep_file"),
   undo_file = calls("undo_file"),
+  undo_comments = calls("undo_comments"),
   next_file = calls("next_file"),
   previous_file = calls("previous_file"),
   close = calls("close"),
