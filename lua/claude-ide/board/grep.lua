@@ -12,6 +12,7 @@ local interrupt_key = lazy("claude-ide.ui.interrupt_key")
 local notice = lazy("claude-ide.base.notice")
 local phrases = lazy("claude-ide.sessions.phrases")
 local sessions = lazy("claude-ide.sessions")
+local slice = lazy("claude-ide.base.slice")
 local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
@@ -144,18 +145,23 @@ local function items_of(search, hit)
   return items
 end
 
-local function list_gathered(search)
+---Lists hits, as many as fit into a slice: each has a buffer.
+---@param search claude-ide.sessions.Search
+---@param all? boolean all of them at once
+---@return boolean rest more are gathered
+local function list_gathered(search, all)
   local hits = search.gathered
   if #hits == 0 or not has_list(search) then
-    return
+    return false
   end
-  search.gathered = {}
-  local items = {}
-  for _, hit in ipairs(hits) do
-    vim.list_extend(items, items_of(search, hit))
-  end
+  local is_over, items, listed = slice.begin(), {}, 0
+  repeat
+    listed = listed + 1
+    vim.list_extend(items, items_of(search, hits[listed]))
+  until listed == #hits or is_over() and not all
+  search.gathered = vim.list_slice(hits, listed + 1)
   local first = search.hits == 0
-  search.hits = search.hits + #hits
+  search.hits = search.hits + listed
   grep_text.change(search.list, { items = items })
   if first then
     local current = vim.api.nvim_get_current_win()
@@ -171,6 +177,22 @@ local function list_gathered(search)
       end
     end
   end
+  return search.gathered[1] ~= nil
+end
+
+---@param search claude-ide.sessions.Search
+---@param pause_ms? integer
+local function list_later(search, pause_ms)
+  if search.gathering then
+    return
+  end
+  search.gathering = true
+  slice.later(function()
+    search.gathering = false
+    if running == search and list_gathered(search) then
+      list_later(search)
+    end
+  end, pause_ms)
 end
 
 local function add(search, hits)
@@ -181,24 +203,21 @@ local function add(search, hits)
     return
   end
   vim.list_extend(search.gathered, hits)
-  if search.hits == 0 then
-    list_gathered(search)
-  elseif not search.gathering then
-    search.gathering = true
-    vim.defer_fn(function()
-      search.gathering = false
-      if running == search then
-        list_gathered(search)
-      end
-    end, GATHER_MS)
+  if search.hits > 0 then
+    list_later(search, GATHER_MS)
+  elseif list_gathered(search) then
+    list_later(search)
   end
 end
 
 local function finish(search)
   if running ~= search then
     return
+  elseif list_gathered(search) then
+    return slice.later(function()
+      finish(search)
+    end)
   end
-  list_gathered(search)
   running = nil
   map_cancel(false)
   if has_list(search) then
@@ -220,7 +239,7 @@ function M.cancel()
   if not search then
     return false
   end
-  list_gathered(search)
+  list_gathered(search, true)
   running = nil
   for _, cancel in ipairs(search.cancel) do
     cancel()
