@@ -91,10 +91,22 @@ function M.is_worse(left, right)
 end
 
 ---@param list vim.Diagnostic[]
+---@param limit integer
 ---@return vim.Diagnostic[] worst first
 local function worst(list, limit)
-  table.sort(list, M.is_worse)
-  return #list > limit and vim.list_slice(list, 1, limit) or list
+  local kept, bound = {}, nil ---@type vim.Diagnostic[], vim.Diagnostic?
+  for _, diagnostic in ipairs(list) do
+    if not bound or M.is_worse(diagnostic, bound) then
+      kept[#kept + 1] = diagnostic
+      if #kept == 2 * limit then -- sorting them all takes longer
+        table.sort(kept, M.is_worse)
+        kept = vim.list_slice(kept, 1, limit)
+        bound = kept[limit]
+      end
+    end
+  end
+  table.sort(kept, M.is_worse)
+  return vim.list_slice(kept, 1, limit)
 end
 
 local function may_be_told(buf)
