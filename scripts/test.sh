@@ -44,6 +44,10 @@ pytest=("$python" -m pytest ${which[@]+"${which[@]}"} --rootdir tests --config-f
 # A user's Neovim may load what is in build/: the library of the tests is ten times as large, and slow.
 put_back() {
   local nvim
+  if [[ $before -ef $library ]]; then # it was that of the tests before
+    rm -f "$before"
+    return
+  fi
   nvim=$(nvim_path 0.11)
   if [[ $("$nvim" --clean -l lua/claude-ide/library/install.lua "$before" 2>/dev/null) == "sources $(sources_key "$nvim")" ]]; then
     mv -f "$before" "$library"
