@@ -160,9 +160,31 @@ local function hint()
   ui_hint.show(("Claude proposes %s · opens %s"):format(what, till))
 end
 
+---The prompt in which insert mode is about to begin again: Neovim begins it only when it waits for a key.
+---@type { buf: integer, at_end: boolean }?
+local resuming
+
+---@param buf integer prompt
+---@param at_end boolean
+local function resume(buf, at_end)
+  resuming = { buf = buf, at_end = at_end }
+  vim.api.nvim_create_autocmd({ "InsertEnter", "BufLeave" }, {
+    group = vim.api.nvim_create_augroup("claude-ide.ui.guard.resume", { clear = true }),
+    buffer = buf,
+    once = true,
+    desc = "Claude Code: insert mode is resumed",
+    callback = function()
+      resuming = nil
+    end,
+  })
+  vim.cmd.startinsert({ bang = at_end })
+end
+
 ---Leaves insert mode in a prompt for a question; it resumes when the user returns.
 local function leave_prompt()
-  local buf, at_end = vim.api.nvim_get_current_buf(), vim.fn.col(".") >= vim.fn.col("$")
+  local buf = vim.api.nvim_get_current_buf()
+  local at_end = resuming and resuming.at_end or vim.fn.col(".") >= vim.fn.col("$")
+  resuming = nil
   vim.cmd.stopinsert()
   local was_away = false
   -- Not on BufEnter: a closing diff goes back without events.
@@ -176,7 +198,7 @@ local function leave_prompt()
       elseif was_away then
         vim.schedule(function() -- SafeState: Neovim already waits for a key
           if vim.api.nvim_get_current_buf() == buf and vim.api.nvim_get_mode().mode == "n" then
-            vim.cmd.startinsert({ bang = at_end })
+            resume(buf, at_end)
           end
         end)
         return true
@@ -188,7 +210,8 @@ end
 ---@param opening claude-ide.ui.guard.Opening
 ---@return boolean insert mode in a prompt must be left first
 local function must_leave(opening)
-  return opening.name ~= nil and until_pause(vim.api.nvim_get_mode().mode) ~= nil
+  local is_resuming = resuming ~= nil and resuming.buf == vim.api.nvim_get_current_buf()
+  return opening.name ~= nil and (is_resuming or until_pause(vim.api.nvim_get_mode().mode) ~= nil)
 end
 
 ---@return claude-ide.ui.guard.Busy?
