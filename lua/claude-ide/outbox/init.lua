@@ -77,7 +77,6 @@ local RULES = {
 ---@type claude-ide.outbox.Entry[]
 local waiting = {}
 local timer ---@type uv.uv_timer_t?
-local unsubscribe ---@type fun()?
 
 local function stop_looking()
   if timer then
@@ -235,14 +234,12 @@ local function session_changed(change)
   look()
 end
 
----Follows the sessions that entries may be for. Cheap to repeat.
-function M.attach()
+---Follows the sessions that entries may be for, from the first call on.
+M.attach = require("claude-ide.base.once")(function()
   typing.listen()
-  if not unsubscribe then
-    bus.on("session_stopped", stopped)
-  end
-  unsubscribe = unsubscribe or bus.on("session_changed", session_changed)
-end
+  bus.on("session_stopped", stopped)
+  bus.on("session_changed", session_changed)
+end)
 
 ---Queues a message.
 ---@param message claude-ide.outbox.Message
@@ -287,7 +284,7 @@ function M.find(kind, key)
   end)
 end
 
----Takes an entry back: nobody is told.
+---Removes an entry that has no result yet. Its `done` is not called.
 ---@param entry claude-ide.outbox.Entry
 ---@return boolean done false: it has a result
 function M.take_back(entry)
@@ -306,7 +303,7 @@ function M.counts()
   return counts
 end
 
----Takes back all entries of a kind.
+---Removes all entries of a kind. Their `done` is not called.
 ---@param kind claude-ide.outbox.Kind
 function M.drop(kind)
   remove(function(entry)
