@@ -100,7 +100,8 @@ def test_the_question_leaves_no_error_where_plugins_show_messages(at_work):
     nvim.lua(SHOWS_MESSAGES)
     nvim.answer(*([STAY] * 9))
     before = nvim.lua("return { vim.api.nvim_list_wins(), vim.api.nvim_list_bufs(), vim.fn.getwininfo()[1].height }")
-    for keys in (":qa<CR>", ":q<CR>", ":x<CR>", ":tabnew<CR>:qa<CR>", ":tabclose<CR>:qa<CR>"):
+    nvim.cmd("let mapleader = ' ' | nnoremap <leader>qq <cmd>qa<cr>")
+    for keys in (":qa<CR>", ":q<CR>", ":x<CR>", "ZZ", " qq", ":tabnew<CR>:qa<CR>", ":tabclose<CR>:qa<CR>"):
         quit_with(nvim, keys)
         assert nvim.lua("return errors") == [], keys
     after = nvim.lua("return { vim.api.nvim_list_wins(), vim.api.nvim_list_bufs(), vim.fn.getwininfo()[1].height }")
@@ -109,9 +110,10 @@ def test_the_question_leaves_no_error_where_plugins_show_messages(at_work):
 
 
 @pytest.mark.every_nvim
-@pytest.mark.parametrize("keys", [":qa!<CR>", "ZQ:qa!<CR>", ":cq<CR>"])
+@pytest.mark.parametrize("keys", [":qa!<CR>", "ZQ:qa!<CR>", ":cq<CR>", " qq", " qx"])
 def test_a_quit_that_is_meant_is_not_asked_about(at_work, keys):
     nvim = at_work()
+    nvim.cmd("nnoremap <Space>qq <Cmd>qa!<CR>| nnoremap <Space>qx <Cmd>wall<Bar>qa!<CR>")
     nvim.keys(keys)
     nvim.terminal.wait_exit()
 

@@ -18,6 +18,7 @@ local restore = lazy("claude-ide.ui.restore")
 local sessions_live = lazy("claude-ide.sessions.live")
 local terminal_prompt = lazy("claude-ide.terminal.prompt")
 local terminals = lazy("claude-ide.terminal")
+local typing = lazy("claude-ide.ui.guard.typing")
 local window = lazy("claude-ide.base.window")
 
 local M = {}
@@ -106,13 +107,19 @@ end
 ---Commands that may be refused, if no `!` follows.
 local QUITS = { quit = true, quitall = true, qall = true, wq = true, xit = true, exit = true }
 
----The user has typed one of them, which Neovim carries out now.
+---The user has typed one of them as a command line, which Neovim carries out now.
 local is_plain = false
+
+---@param text string a command line
+---@return boolean
+local function may_be_refused(text)
+  local ok, command = pcall(vim.api.nvim_parse_cmd, text, {})
+  return ok and QUITS[command.cmd] == true and not command.bang and command.nextcmd == ""
+end
 
 ---A command line is about to be carried out.
 function M.note_command()
-  local ok, command = pcall(vim.api.nvim_parse_cmd, vim.fn.getcmdline(), {})
-  if ok and QUITS[command.cmd] and not command.bang and not vim.v.event.abort then
+  if may_be_refused(vim.fn.getcmdline()) and not vim.v.event.abort then
     is_plain = true
     vim.schedule(function()
       is_plain = false
@@ -310,7 +317,9 @@ function M.before_exit()
     return
   end
   local restarts = vim.v.exitreason == "restart" -- since 0.12
-  local release = is_plain and not has_changes() and refuse_silently() or refuse()
+  local by_keys = typing.command()
+  local is_known = is_plain or by_keys ~= nil and may_be_refused(by_keys)
+  local release = is_known and not has_changes() and refuse_silently() or refuse()
   vim.schedule(function()
     if vim.v.exiting ~= vim.NIL then
       return -- `:qa!`: something waits at exit

@@ -11,6 +11,7 @@ local is_listening = false
 local last_at ---@type number? `vim.uv.now()` of the last key that was pressed
 local pressed = 0 ---@type integer number of keys
 local last_key = "" ---@type string
+local key_before = "" ---@type string the one before it
 local last_typed = "" ---@type string typed keys that led to it
 local last_win ---@type integer? the window it was pressed in
 local in_key = false
@@ -87,7 +88,7 @@ end
 ---@param key string after mappings
 ---@param typed? string before mappings
 local function note(key, typed)
-  last_key, last_win = key, vim.api.nvim_get_current_win()
+  key_before, last_key, last_win = last_key, key, vim.api.nvim_get_current_win()
   if typed ~= "" then -- else `:normal`, by this plugin too
     last_at, pressed = vim.uv.now(), pressed + 1
   end
@@ -142,8 +143,11 @@ function M.listen()
   end
 end
 
+---Neovim's internal key for a `<Cmd>` mapping.
+local COMMAND = "\128\253h"
+
 ---Keys that run Lua: a mapping to a function, a `<Cmd>` mapping, the end of a command line.
-local RUNS_LUA = { ["\128\253g"] = true, ["\128\253h"] = true, ["\r"] = true, ["\n"] = true }
+local RUNS_LUA = { [CALLS_LUA] = true, [COMMAND] = true, ["\r"] = true, ["\n"] = true }
 
 ---Whether the outermost running Lua function belongs to another file than the caller of `caused_this`: a mapping, a timer, a scheduled
 ---function.
@@ -169,6 +173,19 @@ end
 function M.caused_this(above)
   -- A timer's function may have been queued before the key; the key has then triggered it only if the key calls Lua.
   return in_key and (RUNS_LUA[last_key] or not is_within_other_lua(above or 0))
+end
+
+---The command that the running code carries out, where the user gave it by keys without a command line: `ZZ`, a `<Cmd>` mapping.
+---@return string?
+function M.command()
+  if not in_key then
+    return nil
+  elseif last_key == "Z" and key_before == "Z" then
+    return "xit"
+  elseif last_key == COMMAND then
+    local rhs = vim.fn.maparg(vim.fn.keytrans(last_typed), vim.api.nvim_get_mode().mode:sub(1, 1))
+    return rhs:match("^<[Cc][Mm][Dd]>(.-)<[Cc][Rr]>$")
+  end
 end
 
 ---Whether code triggered by the last key still runs.
