@@ -176,7 +176,6 @@ end
 
 local function stop()
   if timer then
-    timer:stop()
     timer:close()
     timer = nil
   end

@@ -101,9 +101,7 @@ end
 function ROW.prompt(row)
   local route, why = outbox_route.of(row.id)
   if not route then
-    return notice.error(
-      ("This session cannot get a prompt: %s."):format(why or "it runs in another terminal")
-    )
+    return notice.error(("This session cannot get a prompt: %s."):format(why))
   end
   local list = outbox.list(row.id)
   local here = vim.tbl_filter(function(entry)

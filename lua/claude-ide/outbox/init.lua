@@ -80,7 +80,6 @@ local timer ---@type uv.uv_timer_t?
 
 local function stop_looking()
   if timer then
-    timer:stop()
     timer:close()
     timer = nil
   end

@@ -130,7 +130,6 @@ end
 
 local function stop_dismissing()
   if dismissing then
-    dismissing:stop()
     dismissing:close()
     dismissing = nil
   end

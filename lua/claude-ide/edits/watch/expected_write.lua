@@ -87,7 +87,6 @@ local function stop_watching(one)
     return false
   end
   one.watching = nil
-  watching.timer:stop()
   watching.timer:close()
   watching.unfollow()
   pcall(vim.api.nvim_del_augroup_by_name, group_of(one.path))

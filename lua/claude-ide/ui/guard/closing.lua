@@ -21,7 +21,6 @@ function M.finish()
   local ended = staying
   if ended then
     staying = nil
-    ended.timer:stop()
     ended.timer:close()
     ended.clear()
   end
@@ -93,7 +92,6 @@ local function unmute()
     return
   end
   muted = nil
-  left.timer:stop()
   left.timer:close()
   local function put_all_back()
     if vim.api.nvim_buf_is_valid(left.buf) then
