@@ -720,6 +720,18 @@ def test_tmux_gets_a_pane_that_is_gone_to_and_closed(start, tmux, tmp_path):
     nvim.wait(lambda: tmux("list-panes", "-F", "#{pane_id}") == [pane], what="the pane to be closed")
 
 
+def test_what_is_closed_before_tmux_has_said_which_pane_it_is_ends(start, tmux, cli, tmp_path):
+    (pane,) = tmux("list-panes", "-a", "-F", "#{pane_id}")
+    nvim = start(
+        env={"TMUX": f"{tmp_path}/tmux,1,0", "TMUX_PANE": pane}, opts={"terminal": {"provider": "tmux"}}, notices=True
+    )
+    nvim.lua(PATIENT)
+    nvim.lua("vim.cmd('Claude'); vim.cmd('Claude close')")
+    nvim.wait("not require('claude-ide.terminal').is_running()", what="its end")
+    nvim.wait(lambda: tmux("list-panes", "-F", "#{pane_id}") == [pane], what="the pane to be closed")
+    assert nvim.notices() == []
+
+
 def test_tmux_finds_the_programs_that_neovim_finds_and_an_early_end_is_told(start, cli, tmp_path):
     if not shutil.which("tmux"):
         pytest.skip("no tmux here")
@@ -734,6 +746,7 @@ def test_tmux_finds_the_programs_that_neovim_finds_and_an_early_end_is_told(star
         pane = run("list-panes", "-a", "-F", "#{pane_id}").strip()
         env_of_nvim = {"TMUX": f"{tmp_path}/tmux,1,0", "TMUX_PANE": pane}
         nvim = start(env=env_of_nvim, opts={"terminal": {"provider": "tmux"}}, notices=True)
+        nvim.lua(PATIENT)
         nvim.keys(":Claude<CR>")
         nvim.wait(lambda: len(cli.starts()) == 1, what="the CLI in a pane")
         nvim.keys(":Claude close<CR>")

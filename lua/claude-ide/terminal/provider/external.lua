@@ -144,9 +144,13 @@ function M.open(spec, on_exit)
       end,
       PATIENCE_MS,
       function(pid)
-        if not pid then
+        if not pid and handle.closing then
+          return
+        elseif not pid then
           on_exit(0, true)
           return notice.warn("Claude did not begin in the other terminal.")
+        elseif handle.closing then
+          return M.close(handle)
         end
         retry.until_ended({ pid }, AT_ONCE_MS, function(has_ended)
           if has_ended and not handle.closing then
@@ -171,7 +175,9 @@ function M.open(spec, on_exit)
     end or nil,
     on_exit = function(_, code)
       handle.job = nil
-      if code == 0 then
+      if code == 0 and handle.closing and (handle.id or "") ~= "" then
+        M.close(handle)
+      elseif code == 0 then
         await_cli()
       else
         on_exit(code, true)
@@ -221,11 +227,12 @@ function M.show() end
 
 function M.hide() end
 
+---While a program opens the window, it is not known which one it will be: it is closed then.
 function M.close(handle)
   handle.closing = true
   if control(handle, handle.program and handle.program.close) then
     return
-  elseif handle.job then
+  elseif handle.job and not handle.program then
     vim.fn.jobstop(handle.job)
   elseif M.pid(handle) then
     vim.uv.kill(handle.pid, "sigterm")
