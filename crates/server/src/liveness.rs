@@ -22,7 +22,8 @@ pub(crate) enum Verdict {
     Dead,
 }
 
-/// Pings once per interval; gives up when nothing came within the timeout after the first unanswered ping.
+/// Pings once per interval; gives up when nothing came within the timeout after the first unanswered ping. A check that is
+/// late by much begins anew: this process was stopped, or the machine slept, and the answer may have come, unread.
 #[derive(Debug)]
 pub(crate) struct Watch {
     liveness: Liveness,
@@ -31,6 +32,8 @@ pub(crate) struct Watch {
     signs: u64,
     ask_at: Instant,
     silent_since: Option<Instant>,
+    /// When the next check is due.
+    due: Instant,
 }
 
 impl Watch {
@@ -38,7 +41,7 @@ impl Watch {
         let signs = liveness.signs();
         let interval = keepalive.interval.max(MIN_INTERVAL);
         let ask_at = later(now, interval);
-        Self { liveness, interval, timeout: keepalive.timeout, signs, ask_at, silent_since: None }
+        Self { liveness, interval, timeout: keepalive.timeout, signs, ask_at, silent_since: None, due: ask_at }
     }
 
     /// The time of the first check.
@@ -53,6 +56,9 @@ impl Watch {
             self.signs = signs;
             self.silent_since = None;
         }
+        if now.saturating_duration_since(self.due) > self.timeout / 2 {
+            self.silent_since = self.silent_since.map(|_| now);
+        }
         if self.silent_since.is_some_and(|since| now >= later(since, self.timeout)) {
             return Verdict::Dead;
         }
@@ -62,6 +68,7 @@ impl Watch {
             self.silent_since.get_or_insert(now);
         }
         let next = self.silent_since.map_or(self.ask_at, |since| later(since, self.timeout).min(self.ask_at));
+        self.due = next;
         if ask { Verdict::Ask(next) } else { Verdict::Wait(next) }
     }
 }
@@ -127,6 +134,15 @@ mod tests {
         assert_eq!(clock.look(10), Verdict::Ask(clock.at(13)));
         clock.liveness.sign();
         assert_eq!(clock.look(13), Verdict::Wait(clock.at(15)));
+    }
+
+    #[test]
+    fn time_in_which_this_process_did_not_run_is_no_silence() {
+        let mut clock = Clock::new(5, 3);
+        assert_eq!(clock.look(5), Verdict::Ask(clock.at(8)));
+        assert_eq!(clock.look(1000), Verdict::Ask(clock.at(1003))); // the answer may lie in the socket
+        clock.liveness.sign();
+        assert_eq!(clock.look(1003), Verdict::Wait(clock.at(1005)));
     }
 
     #[test]
