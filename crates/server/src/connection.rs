@@ -305,7 +305,7 @@ impl Connection {
         let mcp_ping = keepalive.mcp_ping;
         let now = Instant::now();
         let mut watch = Watch::new(self.liveness.clone(), keepalive, now);
-        let alarm = sleep_until(watch.first_look().into());
+        let alarm = sleep_until(watch.due().into());
         let (stop, sent_away) = (stopping(shutdown), self.client.sent_away());
         // The search may take longer than the client's first request.
         let mut is_sought = self.shared.services.options.handover_dir.is_some();

@@ -32,8 +32,6 @@ pub(crate) struct Watch {
     signs: u64,
     ask_at: Instant,
     silent_since: Option<Instant>,
-    /// When the next check is due.
-    due: Instant,
 }
 
 impl Watch {
@@ -41,22 +39,23 @@ impl Watch {
         let signs = liveness.signs();
         let interval = keepalive.interval.max(MIN_INTERVAL);
         let ask_at = later(now, interval);
-        Self { liveness, interval, timeout: keepalive.timeout, signs, ask_at, silent_since: None, due: ask_at }
+        Self { liveness, interval, timeout: keepalive.timeout, signs, ask_at, silent_since: None }
     }
 
-    /// The time of the first check.
-    pub(crate) fn first_look(&self) -> Instant {
-        self.ask_at
+    /// When the next check is due.
+    pub(crate) fn due(&self) -> Instant {
+        self.silent_since.map_or(self.ask_at, |since| later(since, self.timeout).min(self.ask_at))
     }
 
-    /// Must be called at the first check, then at the time of the last verdict.
+    /// Must be called when a check is due.
     pub(crate) fn look(&mut self, now: Instant) -> Verdict {
+        let is_late = now.saturating_duration_since(self.due()) > self.timeout / 2;
         let signs = self.liveness.signs();
         if signs != self.signs {
             self.signs = signs;
             self.silent_since = None;
         }
-        if now.saturating_duration_since(self.due) > self.timeout / 2 {
+        if is_late {
             self.silent_since = self.silent_since.map(|_| now);
         }
         if self.silent_since.is_some_and(|since| now >= later(since, self.timeout)) {
@@ -67,9 +66,7 @@ impl Watch {
             self.ask_at = later(now, self.interval);
             self.silent_since.get_or_insert(now);
         }
-        let next = self.silent_since.map_or(self.ask_at, |since| later(since, self.timeout).min(self.ask_at));
-        self.due = next;
-        if ask { Verdict::Ask(next) } else { Verdict::Wait(next) }
+        if ask { Verdict::Ask(self.due()) } else { Verdict::Wait(self.due()) }
     }
 }
 
@@ -151,7 +148,7 @@ mod tests {
         for duration in [Duration::ZERO, Duration::MAX] {
             let keepalive = Keepalive { interval: duration, timeout: duration, mcp_ping: true };
             let watch = Watch::new(Liveness::default(), &keepalive, now);
-            assert!(watch.first_look() >= now + MIN_INTERVAL);
+            assert!(watch.due() >= now + MIN_INTERVAL);
         }
     }
 
