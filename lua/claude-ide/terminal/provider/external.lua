@@ -144,13 +144,11 @@ function M.open(spec, on_exit)
       end,
       PATIENCE_MS,
       function(pid)
-        if not pid and handle.closing then
-          return
+        if handle.closing then
+          return M.close(handle)
         elseif not pid then
           on_exit(0, true)
           return notice.warn("Claude did not begin in the other terminal.")
-        elseif handle.closing then
-          return M.close(handle)
         end
         retry.until_ended({ pid }, AT_ONCE_MS, function(has_ended)
           if has_ended and not handle.closing then
@@ -175,9 +173,7 @@ function M.open(spec, on_exit)
     end or nil,
     on_exit = function(_, code)
       handle.job = nil
-      if code == 0 and handle.closing and (handle.id or "") ~= "" then
-        M.close(handle)
-      elseif code == 0 then
+      if code == 0 then
         await_cli()
       else
         on_exit(code, true)
@@ -227,7 +223,7 @@ function M.show() end
 
 function M.hide() end
 
----While a program opens the window, it is not known which one it will be: it is closed then.
+---A window that its program is still opening is closed once it is open (`await_cli`).
 function M.close(handle)
   handle.closing = true
   if control(handle, handle.program and handle.program.close) then
