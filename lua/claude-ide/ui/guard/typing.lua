@@ -22,8 +22,8 @@ local clearing = false
 local before_next = {}
 local chosen = false
 
----Neovim's internal key for a mapping to a function.
-local CALLS_LUA = "\128\253g"
+---Neovim's internal keys for a mapping to a function, and for a `<Cmd>` mapping.
+local CALLS_LUA, COMMAND = "\128\253g", "\128\253h"
 
 ---@alias claude-ide.ui.guard.BeforeKey fun(typed?: string): boolean? true: call again at the next key
 
@@ -142,9 +142,6 @@ function M.listen()
     follow_focus()
   end
 end
-
----Neovim's internal key for a `<Cmd>` mapping.
-local COMMAND = "\128\253h"
 
 ---Keys that run Lua: a mapping to a function, a `<Cmd>` mapping, the end of a command line.
 local RUNS_LUA = { [CALLS_LUA] = true, [COMMAND] = true, ["\r"] = true, ["\n"] = true }
