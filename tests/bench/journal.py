@@ -28,7 +28,7 @@ local paths = ...
 local journal = require("claude-ide.edits.journal")
 local client = require("claude-ide.server").clients()[1].id
 local sums, quarter = {}, #paths / 4
-journal.turn_started(client)
+journal.turn_started(client, {})
 for i, path in ipairs(paths) do
   local began, at = vim.uv.hrtime(), math.ceil(i / quarter)
   journal.before_edit(client, path)

@@ -20,7 +20,7 @@ end
 local clock, hrtime = vim.uv.hrtime() + 10e9, vim.uv.hrtime
 vim.uv.hrtime = function() return clock end -- after ten quiet seconds each edit takes 25 ms, on any machine
 looks, totals = {}, {}
-journal.turn_started(client)
+journal.turn_started(client, {})
 for i, path in ipairs(...) do
   journal.before_edit(client, path)
   vim.fn.writefile({ "one", "TWO", "three" }, path)

@@ -98,7 +98,7 @@ class Session:
     def wait_busy(self):
         """Waits until the turn has seen the CLI busy: only then does idle end it."""
         self.nvim.wait(
-            f"require('claude-ide.edits.journal.shell').is_busy({self.number})", what="the status to be read"
+            f"require('claude-ide.edits.journal.store').is_busy({self.number})", what="the status to be read"
         )
 
     def over(self, changes):

@@ -8,7 +8,7 @@ from journal_steps import Claude
 
 BEGIN = """
 package.loaded["claude-ide.edits.unapproved"] = nil -- calls of other cases are forgotten
-require("claude-ide.edits.unapproved").turn_started(1)
+require("claude-ide.edits.journal.store").start_turn(1, require("claude-ide.base.clock").now(), nil, false)
 """
 TELL = """
 local path, calls = ...
@@ -21,8 +21,10 @@ for _, call in ipairs(calls) do
     table.insert(changes, { path = path, start = call.start, ["end"] = call["end"] })
   end
 end
-unapproved.ended(1, changes, vim.tbl_filter(function(call) return call.allowed_by ~= "edit" end, calls))
-unapproved.found(1, path)
+local store = require("claude-ide.edits.journal.store")
+local turn = store.last_turn(1)
+unapproved.ended(1, turn, changes, vim.tbl_filter(function(call) return call.allowed_by ~= "edit" end, calls))
+unapproved.found(1, store.turn(turn), path)
 """
 COUNT_ANSWERS = """
 local module, name = require(...), select(2, ...)
@@ -109,10 +111,10 @@ def test_what_changed_in_an_earlier_turn_is_not(claude):
     turn = Turn(claude)
     turn.changes(call(command="sleep 1"))
     path = claude.project / "1.txt"
-    claude.nvim.lua("require('claude-ide.edits.unapproved').turn_started(1)")
+    claude.nvim.lua(BEGIN)
     began = time.time()
     claude.nvim.wait(lambda: time.time() > began + 0.1, what="a later time")
-    claude.nvim.lua("require('claude-ide.edits.unapproved').turn_started(1)")
+    claude.nvim.lua(BEGIN)
     claude.nvim.lua(TELL, str(path), [call()])
     assert turn.warned() == []
 

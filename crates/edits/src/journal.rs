@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::blobs::{Blobs, Bytes, Folder, Stored};
 use crate::history::{Copied, Found, History, Noted, Source, same};
 use crate::regions::{Actor, State};
-use crate::turns::{ClientId, TurnEvent, TurnId, Turns};
+use crate::turns::{ClientId, Millis, TurnEvent, TurnId, Turns};
 use crate::view::{Change, Now, Scope, View};
 
 /// The id of a file.
@@ -30,7 +30,7 @@ pub struct Moment {
     /// By a monotonic clock.
     pub nanos: u64,
     /// Since the epoch.
-    pub seconds: u64,
+    pub millis: Millis,
 }
 
 /// A file to track.
@@ -364,7 +364,7 @@ impl Journal {
 
     /// A client is about to edit a file with this content. Later changes on disk belong to its turn.
     pub fn before_edit(&mut self, client: ClientId, file: Opened, bytes: Option<&[u8]>, now: Moment) -> FileId {
-        let turn = self.turns.current(client, now.seconds).id;
+        let turn = self.turns.current(client, now.millis).id;
         let (id, is_new) = self.open(file, bytes, now);
         if !is_new {
             self.note(id, bytes, None, None, now);
@@ -565,7 +565,7 @@ impl Journal {
         let file = self.files.get_mut(&id)?;
         file.to_undo.clone_from(&view.turns);
         let places = view.regions.iter().filter(|region| region.state != State::Gone).count();
-        let since = view.turns.iter().filter_map(|turn| Some(self.turns.get(*turn)?.started)).min();
+        let since = view.turns.iter().filter_map(|turn| Some(self.turns.get(*turn)?.began / 1000)).min();
         Some(Undo { bytes: view.undone(file, &chosen), places, hunks: chosen.len(), left, since })
     }
 

@@ -24,5 +24,5 @@ pub use journal::{Event, File, FileId, Journal, Moment, Opened, Reported, Undo, 
 pub use on_disk::OnDisk;
 pub use regions::{Actor, State};
 pub use three_way::{Merged, three_way};
-pub use turns::{ClientId, Turn, TurnEvent, TurnId, Turns};
+pub use turns::{Activity, ClientId, Millis, Progress, Prompt, Turn, TurnEvent, TurnId, Turns};
 pub use view::{Change, Hunk, Kind, Now, Scope};

@@ -10,8 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use claude_ide_edits::{
-    Actor, Change, ClientId, Event, File, FileId, Found, Hunk, Journal, Moment, Now, OnDisk, Opened, Reported, Scope,
-    Source, Turn, TurnEvent, Undone, three_way,
+    Activity, Actor, Change, ClientId, Event, File, FileId, Found, Hunk, Journal, Moment, Now, OnDisk, Opened,
+    Progress, Prompt, Reported, Scope, Source, Turn, TurnEvent, Undone, three_way,
 };
 use once_cell::sync::Lazy;
 
@@ -28,8 +28,8 @@ fn lock() -> MutexGuard<'static, Journal> {
 
 pub(crate) fn now() -> Moment {
     let nanos = u64::try_from(BEGAN.elapsed().as_nanos()).unwrap_or(u64::MAX).saturating_add(1);
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    Moment { nanos, seconds }
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Moment { nanos, millis: u64::try_from(since.as_millis()).unwrap_or(u64::MAX) }
 }
 
 type Operation = fn(&mut Journal, &mut Arguments) -> Result<Value, Error>;
@@ -115,15 +115,33 @@ const OPERATIONS: &[(&str, Operation)] = &[
         Ok(Value::Nil)
     }),
     // Turns.
-    ("start_turn", |journal, given| Ok(of_turn(&journal.turns().start(client(given)?, now().seconds)))),
-    ("turn_alone", |journal, given| Ok(of_turn(&journal.turns().alone(client(given)?, now().seconds)))),
-    ("current_turn", |journal, given| Ok(of_turn(&journal.turns().current(client(given)?, now().seconds)))),
+    ("is_announced", |journal, given| Ok(Value::Bool(journal.turns().is_announced(client(given)?)))),
+    ("start_turn", start_turn),
+    ("turn_alone", |journal, given| Ok(of_turn(&journal.turns().alone(client(given)?, now().millis)))),
+    ("only_turn", |journal, given| {
+        let (client, since) = (client(given)?, given.id("since")?);
+        Ok(of_turn(&journal.turns().only(client, since, now().millis)))
+    }),
+    ("current_turn", |journal, given| Ok(of_turn(&journal.turns().current(client(given)?, now().millis)))),
+    ("turn_at", |journal, given| {
+        let (client, time) = (client(given)?, given.id("time")?);
+        Ok(Value::Id(journal.turns().at(client, time, now().millis)))
+    }),
+    ("await_work", |journal, given| {
+        journal.turns().await_work(client(given)?);
+        Ok(Value::Nil)
+    }),
+    ("activity", activity),
+    ("edits_over", |journal, given| Ok(Value::Bool(journal.turns().edits_over(client(given)?, now().millis)))),
+    ("is_busy", |journal, given| Ok(Value::Bool(journal.turns().is_busy(client(given)?)))),
+    ("is_running", |journal, given| Ok(Value::Bool(journal.turns().is_running(client(given)?)))),
+    ("is_followed", |journal, given| Ok(Value::Bool(journal.turns().is_followed(client(given)?)))),
     ("finish_turn", |journal, given| {
-        journal.turns().finish(client(given)?, now().seconds);
+        journal.turns().finish(client(given)?, now().millis);
         Ok(Value::Nil)
     }),
     ("leave", |journal, given| {
-        journal.turns().leave(client(given)?, now().seconds);
+        journal.turns().leave(client(given)?, now().millis);
         Ok(Value::Nil)
     }),
     ("turn", |journal, given| Ok(optional(journal.turns().get(given.id("turn")?), of_turn))),
@@ -252,6 +270,22 @@ fn why_not(words: &str) -> Value {
     Value::Table(vec![("why_not", bytes(words.as_bytes()))])
 }
 
+fn start_turn(journal: &mut Journal, given: &mut Arguments) -> Result<Value, Error> {
+    let (client, at) = (client(given)?, given.id("at")?);
+    let prompt = Prompt { at, sent: given.optional_id("sent")?, reports_end: given.flag("reports_end")? };
+    Ok(of_turn(&journal.turns().start(client, prompt, now().millis)))
+}
+
+fn activity(journal: &mut Journal, given: &mut Arguments) -> Result<Value, Error> {
+    let (client, is_busy) = (client(given)?, given.flag("is_busy")?);
+    let activity = if is_busy { Activity::Busy } else { Activity::Idle(given.optional_id("since")?) };
+    let progress = journal.turns().activity(client, activity, now().millis);
+    Ok(optional(progress, |progress| match progress {
+        Progress::Began(turn) => Value::Table(vec![("began", of_turn(&turn))]),
+        Progress::Over => Value::Table(vec![("is_over", Value::Bool(true))]),
+    }))
+}
+
 fn set_landing(journal: &mut Journal, given: &mut Arguments) -> Result<Value, Error> {
     let id = file(given)?;
     let landing = actor(given)?.zip(given.optional_id("turn")?);
@@ -343,8 +377,9 @@ fn of_turn(turn: &Turn) -> Value {
     Value::Table(vec![
         ("id", Value::Id(turn.id)),
         ("client", Value::Json(turn.client.into())),
-        ("started", Value::Id(turn.started)),
-        ("ended", optional(turn.ended, Value::Id)),
+        ("began", Value::Id(turn.began)),
+        ("started", Value::Id(turn.began / 1000)),
+        ("ended", optional(turn.ended.map(|ended| ended / 1000), Value::Id)),
         ("files", list(&turn.files, |path| bytes(path))),
         ("left_out", count(turn.left_out.len())),
     ])

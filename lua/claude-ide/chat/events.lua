@@ -84,7 +84,7 @@ end
 ---@param self claude-ide.chat.Chat
 ---@return boolean
 local function is_replay(self)
-  return not self.writes.began
+  return not record.began(self)
 end
 
 ---The agent is about to write files, and may wait until what they hold is kept.
@@ -110,8 +110,9 @@ function ON.results(self, event)
   local results, places = event.results or {}, event.places or {}
   self:drive("results", results)
   asks.results(self, results)
-  if not is_replay(self) then
-    unapproved.results(self, results, places)
+  local began = record.began(self)
+  if began then
+    unapproved.results(self, results, places, began)
     record.results(self, results, places)
   end
 end
@@ -139,8 +140,8 @@ end
 function ON.prompt(self, event)
   if event.state == "started" then
     local prompt = self:take(event.id or "")
-    record.turn_begins(self, event.at)
-    unapproved.turn_begins(self, event.at or 0, prompt and prompt.sent)
+    record.turn_begins(self, { at = event.at, sent = prompt and prompt.sent })
+    unapproved.turn_begins(self)
     self.state = "working"
     if prompt then
       table.insert(self.unanswered, prompt)

@@ -17,17 +17,24 @@ function M.client(chat)
   return -chat.count
 end
 
----Starts a turn.
+---Starts a turn. Its start may be read late; the agent may have written before.
 ---@param chat claude-ide.chat.Chat
----@param at? integer milliseconds since the epoch
-function M.turn_begins(chat, at)
+---@param prompt claude-ide.journal.Prompt
+function M.turn_begins(chat, prompt)
   journal.attach()
-  journal.turn_started(M.client(chat), at, {
+  journal.turn_started(M.client(chat), prompt, {
     folder = chat.cwd,
     session = chat.is_cli and function()
       return chat.session
     end or nil,
   })
+end
+
+---When the chat's turn began.
+---@param chat claude-ide.chat.Chat
+---@return integer? milliseconds since the epoch; nil: none did
+function M.began(chat)
+  return journal.began(M.client(chat))
 end
 
 ---The agent is about to write files, a subagent of it too: what they hold is kept.

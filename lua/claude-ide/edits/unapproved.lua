@@ -5,7 +5,6 @@
 -- Of a shell command only the time is known: the warning says that, and blames nobody.
 local lazy = require("claude-ide.lazy")
 local bus = lazy("claude-ide.base.bus")
-local clock = lazy("claude-ide.base.clock")
 local counted = lazy("claude-ide.base.counted")
 local file = lazy("claude-ide.base.file")
 local ide_path = lazy("claude-ide.base.path")
@@ -23,31 +22,24 @@ local MOST_NAMED = 20
 ---The kernel's clock for file times lags by at most one tick.
 local TICK_S = 0.02
 
----A turn's writes.
+---What the user decided on a chat's writes.
 ---@class claude-ide.unapproved.Writes
----@field began? number seconds since the epoch; nil: no turn yet
----@field over? number when the last turn ended
 ---@field approved table<string, { times: integer, stamp?: string }> by path: approved writes that no call has reported yet, and the file's state after the last
----@field absent table<string, true> files whose creation was denied
+---@field absent table<string, true> files whose creation was denied in this turn
 
 ---@return claude-ide.unapproved.Writes
 function M.none()
   return { approved = {}, absent = {} }
 end
 
----Handles a turn's start, which may be late if Neovim was busy. On a busy machine the agent may also have written before the library
----read that it started: the turn began no earlier than its prompt was sent, and after the turn before.
 ---@param chat claude-ide.chat.Chat
----@param at integer when it was read, in milliseconds since the epoch
----@param sent? integer when the prompt was sent
-function M.turn_begins(chat, at, sent)
-  local earliest = math.max((sent or at) / 1000, chat.writes.over or 0)
-  chat.writes.began, chat.writes.absent = math.min(at / 1000, earliest), {}
+function M.turn_begins(chat)
+  chat.writes.absent = {}
 end
 
 ---@param chat claude-ide.chat.Chat
 function M.turn_over(chat)
-  chat.writes.approved, chat.writes.over = {}, clock.now() / 1000
+  chat.writes.approved = {}
 end
 
 local function normal(path)
@@ -92,14 +84,15 @@ end
 ---Whether a file has changed since the turn began. A move keeps the modification time, so the change time counts.
 ---@param writes claude-ide.unapproved.Writes
 ---@param path string
+---@param began integer when the turn did
 ---@param has_failed boolean
 ---@return boolean
-local function was_touched(writes, path, has_failed)
+local function was_touched(writes, path, began, has_failed)
   local stat = vim.uv.fs_stat(path)
   if not stat then
     return not has_failed and not writes.absent[path] -- deleted, or moved
   end
-  return stat.type ~= "directory" and stat.ctime.sec + stat.ctime.nsec / 1e9 + TICK_S >= (writes.began or 0)
+  return stat.type ~= "directory" and stat.ctime.sec + stat.ctime.nsec / 1e9 + TICK_S >= began / 1000
 end
 
 ---The files that a call changed without leave.
@@ -107,8 +100,9 @@ end
 ---@param call string
 ---@param result claude-ide.sessions.ToolResult
 ---@param places string[] that it may have changed
+---@param began integer when the turn did
 ---@return string[]
-local function changed_by(chat, call, result, places)
+local function changed_by(chat, call, result, places, began)
   local outcome, was_granted = result.outcome, chat.unasked or chat.granted[call]
   local is_change = outcome and outcome.type == "file_change" and not result.is_error
   local claimed = outcome and is_change and normal(outcome.path --[[@as string]]) or nil
@@ -126,7 +120,7 @@ local function changed_by(chat, call, result, places)
     if was_approved(chat.writes, path) then
       chat.granted[call] = chat.granted[call] or path == claimed or nil
     elseif not was_granted and not (is_plan and path == claimed) then
-      found[#found + 1] = was_touched(chat.writes, path, result.is_error) and path or nil
+      found[#found + 1] = was_touched(chat.writes, path, began, result.is_error) and path or nil
     end
   end
   table.sort(found)
@@ -177,10 +171,11 @@ local ALLOWS = {
 ---@param chat claude-ide.chat.Chat
 ---@param results { [1]: string, [2]: claude-ide.sessions.ToolResult }[]
 ---@param places string[] that they may have changed
-function M.results(chat, results, places)
+---@param began integer when the turn did, in milliseconds since the epoch
+function M.results(chat, results, places, began)
   local found = {} ---@type { why?: string, paths: string[] }[]
   for _, pair in ipairs(results) do
-    local paths, last = changed_by(chat, pair[1], pair[2], places), found[#found]
+    local paths, last = changed_by(chat, pair[1], pair[2], places, began), found[#found]
     -- Older CLIs do not say which.
     local why = chat.is_cli and (ALLOWS[pair[2].allowed_by or ""] or "a rule or a hook allows it") or nil
     if last and last.why == why then
@@ -205,7 +200,7 @@ local LATE_MS = 1000
 
 ---A CLI in a terminal.
 ---@class claude-ide.unapproved.Terminal
----@field began number start of its turn, in milliseconds since the epoch
+---@field turn? integer
 ---@field told table<string, true> files of this turn that were warned of
 ---@field calls claude-ide.sessions.Call[] latest last
 
@@ -222,30 +217,27 @@ end)
 ---@return claude-ide.unapproved.Terminal
 local function terminal_of(client)
   forget_leavers()
-  terminals[client] = terminals[client] or { began = 0, told = {}, calls = {} }
+  terminals[client] = terminals[client] or { told = {}, calls = {} }
   return terminals[client]
-end
-
----A CLI has a new prompt.
----@param client integer
-function M.turn_started(client)
-  local terminal = terminal_of(client)
-  terminal.began, terminal.told = clock.now(), {}
 end
 
 ---Warns of a file in the workspace, once a turn, if the session's mode is known and asks: the CLI names a rule also where the mode allows it.
 ---@param client integer
+---@param turn? integer
 ---@param path string
 ---@param why? string
 ---@param command? string
-local function warn_once(client, path, why, command)
+local function warn_once(client, turn, path, why, command)
   local is_within = vim.iter(workspace.folders()):any(function(folder)
     return ide_path.within(path, folder)
   end)
-  local told = terminals[client] and terminals[client].told
-  if not is_within or not told then
+  local terminal = terminals[client]
+  if not is_within or not terminal then
     return
+  elseif terminal.turn ~= turn then
+    terminal.turn, terminal.told = turn, {}
   end
+  local told = terminal.told
   modes.of_client(client, function(mode)
     if mode and not modes.UNASKED[mode] and not told[path] then
       told[path] = true
@@ -256,9 +248,10 @@ end
 
 ---Calls of a CLI in a terminal, or of its subagents, ended.
 ---@param client integer
+---@param turn? integer its last one
 ---@param changes claude-ide.sessions.ChangedFile[]
 ---@param calls claude-ide.sessions.Call[]
-function M.ended(client, changes, calls)
+function M.ended(client, turn, changes, calls)
   if not server.client(client) then
     return -- it has left
   end
@@ -266,7 +259,7 @@ function M.ended(client, changes, calls)
   for _, change in ipairs(changes) do
     local why = OTHERS[change.allowed_by]
     if why then
-      warn_once(client, normal(change.path), why)
+      warn_once(client, turn, normal(change.path), why)
     end
     table.insert(terminal.calls, { allowed_by = "edit", start = change.start, ["end"] = change["end"] })
   end
@@ -326,13 +319,14 @@ end
 
 ---A file differs from the turn's start, and it is not known why: warns if a shell command changed it that ran unasked, and by no rule.
 ---@param client integer
+---@param turn? claude-ide.journal.Turn nil: it is forgotten
 ---@param path string
-function M.found(client, path)
+function M.found(client, turn, path)
   local terminal, stat = terminals[client], vim.uv.fs_stat(path)
-  if not terminal or not stat then
+  if not terminal or not stat or not turn then
     return
   end
-  local began, at = terminal.began, stat.ctime.sec * 1000 + stat.ctime.nsec / 1e6
+  local began, at = turn.began, stat.ctime.sec * 1000 + stat.ctime.nsec / 1e6
   if at + TICK_S * 1000 < began then
     return -- it changed in an earlier turn
   end
@@ -341,7 +335,7 @@ function M.found(client, path)
     if command and not writes_nothing(command) then
       rules.may_allow(client, command, function(may)
         if not may then
-          warn_once(client, normal(path), nil, command)
+          warn_once(client, turn.id, normal(path), nil, command)
         end
       end)
     end

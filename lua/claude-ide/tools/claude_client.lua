@@ -451,7 +451,7 @@ M.close_all_diff_tabs = {
   ---@param respond claude-ide.Respond
   ---@param call claude-ide.Call
   run = function(_, respond, call)
-    journal.turn_started(call.client, call.at)
+    journal.turn_started(call.client, { at = call.at })
     respond({ count = M.prompt_submitted(call.client) })
   end,
 }

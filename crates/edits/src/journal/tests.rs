@@ -1,5 +1,6 @@
 use super::*;
 use crate::testing::Chance;
+use crate::turns::Prompt;
 use crate::view::Kind;
 
 const FILE: &[u8] = b"/project/file.txt";
@@ -19,18 +20,18 @@ struct Desk {
 impl Desk {
     fn new(text: &str) -> Self {
         let mut journal = Journal::default();
-        let (id, _) = journal.open(opened(), Some(text.as_bytes()), Moment { nanos: 1, seconds: 1 });
+        let (id, _) = journal.open(opened(), Some(text.as_bytes()), Moment { nanos: 1, millis: 1 });
         Self { journal, id, disk: Some(text.to_owned()), clock: 1 }
     }
 
     fn now(&mut self) -> Moment {
         self.clock += 1;
-        Moment { nanos: self.clock, seconds: self.clock }
+        Moment { nanos: self.clock, millis: self.clock }
     }
 
     fn prompt(&mut self) -> TurnId {
-        let now = self.now().seconds;
-        self.journal.turns().start(1, now).id
+        let now = self.now().millis;
+        self.journal.turns().start(1, Prompt { at: now, ..Prompt::default() }, now).id
     }
 
     fn write(&mut self, text: Option<&str>, actor: Option<Actor>, turn: Option<TurnId>) {
@@ -249,7 +250,7 @@ fn a_file_that_was_made_goes_and_one_that_was_removed_comes_back() {
 
     let mut made = Journal::default();
     let (id, _) = made.open(opened(), None, Moment::default());
-    let turn = made.turns().start(1, 1).id;
+    let turn = made.turns().start(1, Prompt { at: 1, ..Prompt::default() }, 1).id;
     made.note(id, Some(b"new\n"), Some(Actor::Claude), Some(turn), Moment::default());
     let undo = made.undo(id, Scope::Turn(turn), Now::Disk(Some(b"new\n")), Undone::All).unwrap();
     assert_eq!((undo.bytes, undo.hunks, undo.since), (None, 1, Some(1)));

@@ -15,6 +15,7 @@ local server = lazy("claude-ide.server")
 local shell = lazy("claude-ide.edits.journal.shell")
 local store = lazy("claude-ide.edits.journal.store")
 local transcript_edits = lazy("claude-ide.edits.journal.transcript_edits")
+local turns = lazy("claude-ide.edits.journal.turns")
 local unapproved = lazy("claude-ide.edits.unapproved")
 local watch_files = lazy("claude-ide.edits.watch.files")
 local workspace = lazy("claude-ide.server.workspace")
@@ -37,58 +38,46 @@ local GROUP = "claude-ide.journal"
 local function on_found(client)
   return function(change, turn, looked)
     observe.found_changed(change, turn, looked)
-    unapproved.found(client, change.path)
+    unapproved.found(client, store.turn(turn), change.path)
   end
 end
 
 ---@param client integer
----@param turn claude-ide.journal.Turn
----@param at? integer time of the prompt, in milliseconds since the epoch
+---@param turn integer
+---@param at integer when Neovim learned of it, in milliseconds since the epoch
+---@param was_running boolean the end of the turn before was not seen
 ---@param unconnected? claude-ide.journal.Unconnected
-local function follow_turn(client, turn, at, unconnected)
+local function follow_turn(client, turn, at, was_running, unconnected)
   local folder, session = unconnected and unconnected.folder, unconnected and unconnected.session
-  local began, found = at or clock.now(), on_found(client)
-  shell.begin(client, turn.id, began, folder, found, function()
-    M.edits_over(client)
-  end)
-  transcript_edits.begin(client, turn.id, at, session)
+  shell.begin(client, turn, at, folder, was_running, on_found(client))
+  transcript_edits.begin(client, session)
+  if not unconnected then
+    turns.follow(client)
+  end
 end
 
----The last turns whose start was not announced, by client.
----@type table<integer, integer>
-local unannounced = {}
+---@class claude-ide.journal.Prompt
+---@field at? integer when Neovim learned of it, in milliseconds since the epoch; default: now
+---@field sent? integer when the user sent it
 
 ---Handles a submitted prompt. The notification may be late: the turn begins at the prompt's time.
 ---@param client integer
----@param at? integer milliseconds since the epoch; default: now
----@param unconnected? claude-ide.journal.Unconnected
-function M.turn_started(client, at, unconnected)
-  local begun = unannounced[client] and store.turn(unannounced[client])
-  unannounced[client] = nil
-  if begun and not begun.ended and #begun.files == 0 then
-    return -- this is its prompt: the CLI started to work before the notification
+---@param prompt claude-ide.journal.Prompt
+---@param unconnected? claude-ide.journal.Unconnected a client that reports the end of its turns
+function M.turn_started(client, prompt, unconnected)
+  if store.is_announced(client) then
+    return -- the CLI started to work before the notification
   end
   observe.settle(client, true)
-  expected_write.turn_over(client, at)
-  if not unconnected then
-    unapproved.turn_started(client)
-  end
-  follow_turn(client, store.start_turn(client), at, unconnected)
+  expected_write.turn_over(client, prompt.at)
+  local at, was_running = prompt.at or clock.now(), store.is_running(client)
+  local turn = store.start_turn(client, at, prompt.sent, unconnected ~= nil)
+  follow_turn(client, turn.id, at, was_running, unconnected)
 end
 
 ---Clients that were checked for a running turn when they connected.
 ---@type table<integer, true>
 local joined = {}
-
----Tracks a turn that was not announced: the CLI does not announce a prompt given before it was connected, or at that moment.
----@param client claude-ide.Client with its process id
-local function look_for_work(client)
-  shell.await_work(client, function()
-    local turn = store.current_turn(client.id)
-    unannounced[client.id] = turn.id
-    follow_turn(client.id, turn)
-  end)
-end
 
 ---@param client claude-ide.Client
 local function join(client)
@@ -97,7 +86,7 @@ local function join(client)
   end
   joined[client.id] = true
   shell.prepare(client)
-  look_for_work(client)
+  turns.await_work(client.id)
 end
 
 ---Handles the announcement of an edit: keeps the file's contents before this returns.
@@ -107,9 +96,17 @@ end
 function M.before_edit(client, path, call)
   observe.before_edit(client, path, call)
   local known = server.client(client)
-  if known and known.pid and not shell.is_watching(client) then
-    look_for_work(known)
+  if known and known.pid and not store.is_followed(client) then
+    turns.await_work(client)
   end
+end
+
+---When a client's turn began.
+---@param client integer
+---@return integer? milliseconds since the epoch; nil: no turn of it is known
+function M.began(client)
+  local turn = store.is_followed(client) and store.turn(assert(store.last_turn(client)))
+  return turn and turn.began or nil
 end
 
 ---Handles the end of a tool call that may have announced an edit.
@@ -135,8 +132,7 @@ end
 ---Handles the reported end of a turn's edits.
 ---@param client integer
 function M.edits_over(client)
-  -- The CLI reports this after each step of a turn; if its session is known, that tells the end of the turn.
-  observe.settle(client, not shell.is_busy(client))
+  observe.settle(client, store.edits_over(client))
   shell.finish(client, on_found(client))
   transcript_edits.finish(client)
 end
@@ -144,7 +140,6 @@ end
 ---Handles a client's exit, perhaps in the middle of a turn.
 ---@param client integer
 function M.left(client)
-  unannounced[client] = nil
   shell.stop(client, observe.found_changed)
   observe.left(client)
   expected_write.client_gone(client)
@@ -246,8 +241,8 @@ local function follow_background(session, since)
   if not in_background[session] then
     next_background = next_background - 1
     in_background[session] = next_background
-    local turn = store.turn_alone(next_background)
-    transcript_edits.follow(next_background, turn.id, since, session)
+    store.only_turn(next_background, since)
+    transcript_edits.follow(next_background, since, session)
   end
 end
 
@@ -295,6 +290,12 @@ function M.attach()
         announce.tell(file.id)
       end
     end,
+  })
+  turns.attach({
+    began = function(client, turn)
+      follow_turn(client, turn.id, clock.now(), false)
+    end,
+    over = M.edits_over,
   })
   follow_server()
   vim.defer_fn(function()

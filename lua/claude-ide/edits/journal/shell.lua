@@ -1,15 +1,12 @@
 -- Finds changes by shell commands in a turn: compares checkpoints at its start and end.
--- The end is reported by the CLI's session, as its record or its hooks tell what it does, and by the last call after edits. Without either
--- nothing is compared: changes by others between two prompts must not be attributed to Claude.
+-- Without a known end nothing is compared: changes by others between two prompts must not be attributed to Claude.
 local lazy = require("claude-ide.lazy")
-local bus = lazy("claude-ide.base.bus")
 local checkpoints = lazy("claude-ide.edits.journal.checkpoints")
 local counted = lazy("claude-ide.base.counted")
 local notice = lazy("claude-ide.base.notice")
 local paths = lazy("claude-ide.base.path")
 local pending = lazy("claude-ide.edits.journal.pending")
 local server = lazy("claude-ide.server")
-local sessions = lazy("claude-ide.sessions")
 local store = lazy("claude-ide.edits.journal.store")
 local untracked = lazy("claude-ide.edits.journal.untracked")
 local workspace = lazy("claude-ide.server.workspace")
@@ -22,60 +19,9 @@ local M = {}
 ---@field from? claude-ide.journal.Checkpoint
 ---@field first? claude-ide.journal.Checkpoint at the turn's start
 ---@field wrote table<string, true> the user's writes in this Neovim since the last checkpoint, as resolved paths
----@field began integer milliseconds since the epoch
----@field was_busy boolean
----@field tells_end boolean only the reported end of the turn ends it: a chat
----@field on_idle fun()
 
 ---@type table<integer, claude-ide.journal.Watched> by client
 local watched = {}
-
----@type table<integer, fun()> handlers of the first work of clients without a known turn
-local awaited = {}
-
----Handles what a client's session does. Neovim may have missed that it worked: an idle state that is newer than the turn ends it, too.
----An older one is of the turn before.
----@param client integer
----@param state claude-ide.sessions.State
-local function take(client, state)
-  local is_busy = state.activity == "working" or state.activity == "waiting"
-  local on_busy = is_busy and awaited[client]
-  if on_busy then
-    awaited[client] = nil
-    on_busy()
-  end
-  local entry = watched[client]
-  if entry and is_busy then
-    entry.was_busy = true
-  elseif entry and state.activity == "idle" then
-    local is_newer = state.since ~= nil and state.since > entry.began
-    if is_newer or (entry.was_busy and not state.since) then
-      entry.was_busy, entry.began = false, state.since or entry.began
-      entry.on_idle()
-    end
-  end
-end
-
-local follow_sessions = require("claude-ide.base.once")(function()
-  sessions.attach()
-  bus.on("session_changed", function(change)
-    for _, client in ipairs(server.clients()) do
-      if client.pid == change.session.pid and not client.mapped then
-        take(client.id, change.session.state)
-      end
-    end
-  end)
-end)
-
----Handles what a client's session does now and from now on.
----@param client claude-ide.Client
-local function follow(client)
-  follow_sessions()
-  local session = not client.mapped and sessions.of_client(client.id)
-  if session then
-    take(client.id, session.state)
-  end
-end
 
 ---@param client claude-ide.Client?
 ---@return string folder
@@ -87,32 +33,6 @@ end
 ---@param client claude-ide.Client
 function M.prepare(client)
   checkpoints.prepare(folder_of(client))
-end
-
----Whether a client is known to be working on its turn.
----@param client integer
----@return boolean
-function M.is_busy(client)
-  return watched[client] ~= nil and watched[client].was_busy
-end
-
----Whether the start of a client's turn is known.
----@param client integer
----@return boolean
-function M.is_watching(client)
-  return watched[client] ~= nil
-end
-
----Handles a new client that may be working on a prompt that was not announced: one given before it connected or knew our tools.
----@param client claude-ide.Client with its process id
----@param on_busy fun() once
-function M.await_work(client, on_busy)
-  awaited[client.id] = on_busy
-  follow(client)
-end
-
-local function unwatch(client)
-  awaited[client], watched[client] = nil, nil
 end
 
 ---Handles a changed file; call `looked` when its contents are recorded.
@@ -234,36 +154,17 @@ local function compare(entry, each, done)
   end)
 end
 
----Whether a turn is known to be running.
----@param entry claude-ide.journal.Watched
----@return boolean
-local function goes_on(entry)
-  local turn = store.turn(entry.turn)
-  return entry.was_busy or (entry.tells_end and turn ~= nil and not turn.ended)
-end
-
----Starts a turn with a checkpoint to compare its end with. Also ends the previous turn if its end was not seen: a queued prompt starts at
----once.
+---Starts a turn with a checkpoint to compare its end with.
 ---@param client integer
 ---@param turn integer
----@param at integer when it began, in milliseconds since the epoch
+---@param at integer when Neovim learned of it, in milliseconds since the epoch
 ---@param works_in? string default: the client's folder
+---@param was_running boolean the end of the turn before was not seen: a queued prompt starts at once, so it ends now
 ---@param each claude-ide.journal.OnFound
----@param on_idle fun() called when the CLI waits for a prompt again
-function M.begin(client, turn, at, works_in, each, on_idle)
-  local before = watched[client] and goes_on(watched[client]) and watched[client] or nil
-  unwatch(client)
-  local connected = server.client(client)
-  local folder = works_in or folder_of(connected)
-  local entry = {
-    turn = turn,
-    folder = folder,
-    wrote = {},
-    began = at,
-    was_busy = false,
-    tells_end = connected == nil,
-    on_idle = on_idle,
-  }
+function M.begin(client, turn, at, works_in, was_running, each)
+  local before = was_running and watched[client] or nil
+  local folder = works_in or folder_of(server.client(client))
+  local entry = { turn = turn, folder = folder, wrote = {} } ---@type claude-ide.journal.Watched
   watched[client] = entry
   local is_same = before ~= nil and before.folder == folder
   local known = is_same and pending.begin() or nil
@@ -288,9 +189,6 @@ function M.begin(client, turn, at, works_in, each, on_idle)
       tell_early(entry, checkpoint)
     end
   end, at)
-  if connected then
-    follow(connected)
-  end
 end
 
 ---Records a write by the user.
@@ -316,8 +214,8 @@ end
 ---Reports the changes of all running turns so far.
 ---@param each claude-ide.journal.OnFound
 function M.look_again(each)
-  for _, entry in pairs(watched) do
-    if goes_on(entry) then
+  for client, entry in pairs(watched) do
+    if store.is_running(client) then
       compare(entry, each)
     end
   end
@@ -330,13 +228,13 @@ function M.stop(client, each)
   local entry = watched[client]
   local function forget()
     if watched[client] == entry then
-      unwatch(client)
+      watched[client] = nil
     end
     if next(watched) == nil then
       checkpoints.forget()
     end
   end
-  if entry and goes_on(entry) then
+  if entry and store.is_running(client) then
     compare(entry, each, forget)
   else
     forget()

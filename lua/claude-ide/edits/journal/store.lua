@@ -46,7 +46,8 @@ local privacy = lazy("claude-ide.server.privacy")
 ---@class claude-ide.journal.Turn a CLI's work between two prompts
 ---@field id integer
 ---@field client integer
----@field started integer seconds since the epoch
+---@field began integer when its prompt was submitted, as far as that is known, in milliseconds since the epoch
+---@field started integer the same in seconds
 ---@field ended? integer nil: running
 ---@field files string[] paths that Claude changed
 ---@field left_out integer files changed by commands that cannot be undone
@@ -77,8 +78,17 @@ local privacy = lazy("claude-ide.server.privacy")
 ---@field keep fun(file: integer, scope: string, kind: claude-ide.journal.TextKind, text?: string, hunk?: integer): boolean? false: kept already; nil: no such change
 ---@field undo fun(file: integer, scope: string, kind: claude-ide.journal.TextKind, text?: string, hunk?: integer): claude-ide.journal.Undo?
 ---@field set_undoing fun(file: integer, undoing: boolean) whether writes carry out the last requested `undo`
----@field start_turn fun(client: integer): claude-ide.journal.Turn
+---@field is_announced fun(client: integer): boolean whether a new prompt is that of the running turn, which began before it was announced
+---@field start_turn fun(client: integer, at: integer, sent?: integer, reports_end: boolean): claude-ide.journal.Turn
 ---@field turn_alone fun(client: integer): claude-ide.journal.Turn a turn beside the client's current one
+---@field only_turn fun(client: integer, since: integer): claude-ide.journal.Turn of a client whose prompts are not known
+---@field turn_at fun(client: integer, time: integer): integer the turn that ran at a time, in milliseconds since the epoch
+---@field await_work fun(client: integer) work that its session tells of begins a turn
+---@field activity fun(client: integer, is_busy: boolean, since?: integer): { began?: claude-ide.journal.Turn, is_over?: true }? what its session does, and what follows
+---@field edits_over fun(client: integer): boolean whether its turn is over, not just a step of it
+---@field is_busy fun(client: integer): boolean whether its session is known to work on its turn
+---@field is_running fun(client: integer): boolean whether its turn is known to be running
+---@field is_followed fun(client: integer): boolean whether the start of its turn is known
 ---@field current_turn fun(client: integer): claude-ide.journal.Turn a new one if none is running
 ---@field finish_turn fun(client: integer)
 ---@field leave fun(client: integer)

@@ -48,22 +48,10 @@ local PATIENCE_MS = 12000
 ---@field session? string the one being read
 ---@field stop_finding? fun() set while its transcript is searched
 ---@field began integer milliseconds since the epoch: older edits are ignored
----@field turns { id: integer, began: integer }[]
 ---@field files table<string, claude-ide.journal.Reading>
 
 ---@type table<integer, claude-ide.journal.Reader>
 local readers = {}
-
----@param reader claude-ide.journal.Reader
----@param time integer
----@return integer turn
-local function turn_at(reader, time)
-  local id ---@type integer?
-  for _, turn in ipairs(reader.turns) do
-    id = turn.began <= time and turn.id or id
-  end
-  return id or store.current_turn(reader.client).id
-end
 
 ---Records an edit from the transcript.
 ---@param texts { path: string, before?: string, after: string }
@@ -107,7 +95,7 @@ local function recall(reader, reading, calls, done)
     reading.seen[call.tool_use_id] = true
     reading.transcript:edit_texts(call.tool_use_id, function(texts)
       if texts and texts.path:sub(1, 1) == "/" then
-        local turn = turn_at(reader, call.start or reader.began)
+        local turn = store.turn_at(reader.client, call.start or reader.began)
         local file = note(texts, turn, call.user_modified)
         if file then
           files[file.id] = file
@@ -201,7 +189,7 @@ function read(reader, reading)
         fresh[#fresh + 1] = not reading.seen[change.tool_use_id] and change or nil
       end
       if reader.is_terminal then
-        unapproved.ended(reader.client, fresh, found.calls)
+        unapproved.ended(reader.client, store.last_turn(reader.client), fresh, found.calls)
       end
       recall(reader, reading, found.changes, done)
     end)
@@ -280,7 +268,6 @@ local function new_reader(client, session_of, since)
       return session and session.id
     end,
     began = since or clock.now(),
-    turns = {},
     files = {},
   }
 end
@@ -331,31 +318,24 @@ end
 
 ---Handles a new client, or the start of a turn.
 ---@param client integer
----@param turn? integer
----@param at? integer start of the turn, in milliseconds since the epoch; default: now
 ---@param session_of? fun(): string? its current session; default: the process's
-function M.begin(client, turn, at, session_of)
+function M.begin(client, session_of)
   if is_elsewhere(client) then
     return
   end
   attach()
-  local reader = ensure(client, session_of)
-  if turn then
-    table.insert(reader.turns, { id = turn, began = at or clock.now() })
-  end
+  ensure(client, session_of)
 end
 
 ---Reads what a session has changed since a moment, and changes from now on.
 ---@param client integer
----@param turn integer
 ---@param since integer milliseconds since the epoch
 ---@param session string
-function M.follow(client, turn, since, session)
+function M.follow(client, since, session)
   attach()
-  local reader = ensure(client, function()
+  ensure(client, function()
     return session
   end, since)
-  table.insert(reader.turns, { id = turn, began = since })
 end
 
 ---Handles the possible end of a turn.
