@@ -13,6 +13,7 @@
 ---@field protocol? string negotiated MCP version
 ---@field roots string[] absolute folders from `roots/list`
 ---@field mapped boolean it sees folders under the paths of `workspace.path_map`
+---@field unsupported boolean it takes this version of the plugin for too old (`ide_connected`)
 
 ---A request of a client to the editor.
 ---@class claude-ide.Call

@@ -94,6 +94,22 @@ def test_stop_removes_the_lock_file_and_says_goodbye(nvim, connect):
     assert nvim.lua('return { require("claude-ide.server").notify("x", {}) }')[1] == "the server does not run"
 
 
+def test_a_client_that_takes_the_plugin_for_too_old_is_warned_of_once(start_nvim, connect):
+    nvim = start_nvim(notices=True)
+    one, two = connect(nvim), connect(nvim)
+    one.notify("ide_connected", {"pid": 4711, "isPluginVersionUnsupported": False})
+    nvim.wait("require('claude-ide.server').client(1).pid == 4711", what="the process")
+    assert nvim.notices() == []
+    for client in (one, two, one):
+        client.notify("ide_connected", {"pid": 4712, "isPluginVersionUnsupported": True})
+    nvim.wait("require('claude-ide.server').client(2).unsupported", what="the second client's word")
+    nvim.wait_notice("is too old for it")
+    assert len(nvim.notices()) == 1
+    one.notify("ide_connected", {"pid": 4713})
+    nvim.wait("require('claude-ide.server').client(1).pid == 4713", what="the process")
+    assert nvim.lua("return require('claude-ide.server').client(1).unsupported") is False
+
+
 @pytest.mark.every_nvim
 @pytest.mark.parametrize("how", ["qa!", "cq", "SIGTERM", "SIGHUP"])
 def test_every_orderly_exit_removes_the_lock_file(nvim, connect, how):

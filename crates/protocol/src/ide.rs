@@ -51,10 +51,14 @@ pub struct LockFileContents {
 
 /// `ide_connected`, from the CLI.
 #[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct IdeConnected {
     /// The CLI's process id.
     #[serde(default)]
     pub pid: Option<u32>,
+    /// Whether it takes the editor's plugin for too old. CLI 2.1.332 does not send it.
+    #[serde(default)]
+    pub is_plugin_version_unsupported: Option<bool>,
 }
 
 /// `selection_changed`, with the editor's JSON verbatim.

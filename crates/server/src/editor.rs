@@ -132,6 +132,8 @@ pub struct ClientInfo {
     pub roots: Vec<PathBuf>,
     /// It sees folders under the paths of [`ServerOptions::path_map`](crate::ServerOptions::path_map).
     pub mapped: bool,
+    /// It takes this version of the plugin for too old, as it said by `ide_connected`.
+    pub unsupported: bool,
 }
 
 /// An event of a client.

@@ -94,6 +94,10 @@ local function note_lost(client, is_lost)
   end
 end
 
+local warn_unsupported = require("claude-ide.base.once")(function()
+  notice.warn("Claude Code says that this version of claude-ide.nvim is too old for it. Update the plugin.")
+end)
+
 ---@param event { type: string, client: claude-ide.Client, reason?: string }
 local function on_client_event(event)
   if event.client.endpoint ~= "ide" then
@@ -115,6 +119,9 @@ local function on_client_event(event)
     )
   else
     clients[client.id] = client
+  end
+  if client.unsupported then
+    warn_unsupported()
   end
   bus.emit(event.type --[[@as claude-ide.bus.Topic]], client, event.reason)
   if event.type == "client_ready" then

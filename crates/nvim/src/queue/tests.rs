@@ -27,6 +27,7 @@ fn client(id: u64) -> ClientInfo {
         version: None,
         pid: None,
         mapped: false,
+        unsupported: false,
         run: None,
         protocol: None,
         roots: Vec::new(),

@@ -60,9 +60,11 @@ impl Client {
 
     pub(super) fn ide_connected(&mut self, params: Option<&RawValue>) {
         let params = params.and_then(|params| serde_json::from_str::<IdeConnected>(params.get()).ok());
-        if let Some(pid) = params.and_then(|params| params.pid) {
-            self.info.pid = Some(pid);
-            self.caller.pid = Some(pid);
+        let Some(IdeConnected { pid, is_plugin_version_unsupported: unsupported }) = params else { return };
+        if pid.is_some() || unsupported.is_some() {
+            self.info.pid = pid.or(self.info.pid);
+            self.caller.pid = self.info.pid;
+            self.info.unsupported = unsupported.unwrap_or_default();
             self.changed();
         }
     }

@@ -97,6 +97,7 @@ impl Client {
             protocol: None,
             roots: Vec::new(),
             mapped: !services.options.path_map.is_empty(),
+            unsupported: false,
         };
         let gauge = Arc::new(AtomicUsize::new(0));
         let send_away = Arc::new(Notify::new());
