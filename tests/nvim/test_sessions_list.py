@@ -1,7 +1,7 @@
 """`:Claude sessions`: the list, the actions on a session, and the message when one is impossible."""
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -96,6 +96,30 @@ def test_a_running_session_says_what_it_does(start, sessions, project):
     nvim.wait("#require('claude-ide').sessions.live() == 1", what="the record to be seen")
     (shown,) = choose(nvim)
     assert shown["lines"] == ["2h  waiting: permission  main  one", "1d                       main  two"]
+
+
+def test_a_name_that_only_the_process_has_is_shown_and_found(start, sessions, project):
+    named = sessions.write(project, ("one", "ok"))
+    sessions.write(project, ("two", "ok"), age=timedelta(days=1))
+    sessions.record(sessions.sleeper(), named, "idle", project, name="The parser")
+    nvim = start()
+    nvim.wait("#require('claude-ide').sessions.live() == 1", what="the record to be seen")
+    line = "2h  idle  main  The parser  one"
+    shown, actions = choose(nvim, 1, command="Claude sessions the parser")
+    assert (shown["lines"], actions["prompt"]) == ([line], "The parser")
+    nvim.cmd("Claude sessions read The parser")
+    nvim.wait("#read == 1", what="its transcript")
+    assert nvim.lua("return read[1][1].file") == str(sessions.path(project, named))
+
+
+def test_the_state_of_a_session_in_two_processes_is_that_of_the_one_that_waits(start, sessions, project):
+    session = sessions.write(project, ("one", "ok"))
+    now = int(datetime.now(UTC).timestamp() * 1000)
+    for status, since in ("waiting", now - 60_000), ("idle", now):
+        sessions.record(sessions.sleeper(), session, status, project, statusUpdatedAt=since)
+    nvim = start()
+    nvim.wait("#require('claude-ide').sessions.live() == 2", what="the records to be seen")
+    assert choose(nvim)[0]["lines"] == ["2h  waiting  main  one"]
 
 
 @pytest.mark.every_nvim

@@ -1,11 +1,10 @@
-"""Sessions in words, in columns, and the news of one: the parts without a screen."""
+"""Sessions in words, and the news of one: the parts without a screen."""
 
 import pytest
 
 pytestmark = [pytest.mark.one_nvim, pytest.mark.shared]
 
 MINUTE = 60_000
-DAY = 24 * 60 * MINUTE
 
 
 @pytest.fixture
@@ -51,33 +50,6 @@ def test_what_is_too_wide_is_cut_at_a_whole_character_and_of_a_path_the_end_stay
         ("fit_end", "/home/日本語", 5, "…本語"),
     ]:
         assert call("sessions.phrases", function, text, cells) == fitted
-
-
-# ── columns ──
-
-
-def item(title, age=0, state=None, branch=None, cwd="/srv/project"):
-    summary = {"id": title, "title": title, "updated": -age, "cwd": cwd}
-    if branch:
-        summary["branch"] = branch
-    return {"summary": summary} | ({"live": {"state": state}} if state else {})
-
-
-ITEMS = [
-    item("Fix the parser", state={"activity": "waiting", "waiting_for": "permission"}, branch="main"),
-    item("漢字のタイトルも揃う", age=3 * DAY, branch="feature/漢字"),
-    item("No branch", age=90 * DAY),
-]
-
-
-def test_no_line_is_wider_than_the_screen(nvim, call):
-    items = [
-        *ITEMS,
-        item("a title that goes on and on " * 4, cwd="/a/very/long/folder/name/to/show/in/a/list", branch="b" * 60),
-    ]
-    for width in (76, 50, 30, 12):
-        lines = call("board.picker", "lines", items, {"now": 0, "width": width, "folders": True})
-        assert max(nvim.lua("return vim.tbl_map(vim.fn.strdisplaywidth, ...)", lines)) <= width
 
 
 # ── what is new ──

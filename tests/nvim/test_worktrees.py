@@ -133,6 +133,10 @@ def test_sessions_of_all_work_trees_are_listed_with_their_names(start_nvim, sess
         ["inner", "within"],
         ["project.fix", "beside"],
     ]
+    nvim.lua("found = nil require('claude-ide').sessions.list({}, function(items) found = items end)")
+    nvim.wait("found ~= nil", what="the list for scripts")
+    names = {item["summary"]["title"]: item.get("worktree") for item in nvim.lua("return found")}
+    assert names == {"here": None, "beside": "project.fix", "within": "inner"}
     nvim.answer()
     nvim.cmd("Claude sessions project.fix")
     nvim.wait("#asked == 1", what="the list")

@@ -81,10 +81,14 @@ pub fn top(folder: &Path) -> Option<&Path> {
 /// The top of the linked work tree that a path is in.
 #[must_use]
 pub fn linked_top(path: &Path) -> Option<&Path> {
-    let top = top(path.parent()?)?;
+    top(path.parent()?).filter(|top| is_linked(top))
+}
+
+/// Whether the top of a work tree is that of a linked one. A submodule's `.git` is a file, too.
+#[must_use]
+pub fn is_linked(top: &Path) -> bool {
     let dot_git = top.join(".git");
-    let own = dot_git.is_file().then(|| git_folder(&dot_git))??;
-    own.join("commondir").is_file().then_some(top)
+    dot_git.is_file() && git_folder(&dot_git).is_some_and(|own| own.join("commondir").is_file())
 }
 
 /// Where the main work tree is, seen from another one or from a folder with the path of the repository.
@@ -240,6 +244,7 @@ mod tests {
             [(sub.clone(), Some("main".to_owned()), true), (desk.home.join("fix"), Some("fix".to_owned()), false)];
         assert_eq!(told(&desk.home.join("fix")), all);
         assert_eq!(linked_top(&sub.join("a")), None);
+        assert_eq!([&sub, &desk.main, &desk.home.join("fix")].map(|top| is_linked(top)), [false, false, true]);
     }
 
     #[test]

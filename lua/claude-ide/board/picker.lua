@@ -1,6 +1,5 @@
 -- `:Claude sessions`: lets the user choose a session, then an action; `:Claude list`: a terminal. Uses vim.ui.select, so pickers can recognise the kinds
--- "claude_sessions" and "claude_session_action" and request a preview. A session is a line in columns: age, state, folder, branch, title,
--- last prompt. The longest come last, so that a narrow picker cuts only those.
+-- "claude_sessions" and "claude_session_action" and request a preview. The library draws the lines (`crates/session/src/board`).
 
 local lazy = require("claude-ide.lazy")
 local actions = lazy("claude-ide.terminal.session_actions")
@@ -8,7 +7,6 @@ local catalogue = lazy("claude-ide.sessions.catalogue")
 local choose = lazy("claude-ide.ui.choose")
 local clock = lazy("claude-ide.base.clock")
 local guard = lazy("claude-ide.ui.guard")
-local ide_width = lazy("claude-ide.base.width")
 local journal = lazy("claude-ide.edits.journal")
 local notice = lazy("claude-ide.base.notice")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
@@ -16,173 +14,25 @@ local phrases = lazy("claude-ide.sessions.phrases")
 local safely = lazy("claude-ide.base.safely")
 local server = lazy("claude-ide.server")
 local sessions_background = lazy("claude-ide.terminal.background")
-local slice = lazy("claude-ide.base.slice")
 local terminal_remembered = lazy("claude-ide.terminal.remembered")
 local terminals = lazy("claude-ide.terminal")
+local transport = lazy("claude-ide.sessions.transport")
 
 local M = {}
-
-local GAP = "  "
-local MAX_STATE, MAX_FOLDER, MAX_BRANCH = 19, 28, 20
----Minimum width of a title: below it the wide columns are dropped.
-local LEAST_TITLE = 20
----Minimum width of a last prompt, and maximum width of titles beside it.
-local LEAST_PROMPT, MAX_TITLE = 24, 50
 
 ---@class claude-ide.sessions.Item a session and its running process
 ---@field summary claude-ide.sessions.Summary
 ---@field live? claude-ide.sessions.Live
 ---@field worktree? string name of its linked worktree
+---@field title? string as the picker shows it
 ---@field terminal? claude-ide.terminal.Session that runs it
 ---@field review? integer changed files to review
 ---@field is_shown? boolean its terminal is visible in this tab page
 ---@field remembered? claude-ide.terminal.Remembered its terminal ended with Neovim
 
----@class claude-ide.sessions.RowOptions
----@field now integer Unix milliseconds
----@field width integer cells of a line
----@field folders boolean show folders
----@field terminals? boolean show what a terminal's user wants to know
-
----@class claude-ide.sessions.Column
----@field texts string[] one per item
----@field width integer
----@field right? boolean right-aligned
-
----@param right? boolean
----@return claude-ide.sessions.Column
-local function column(texts, right)
-  local width = 0
-  for _, text in ipairs(texts) do
-    width = math.max(width, ide_width.of(text))
-  end
-  return { texts = texts, width = width, right = right }
-end
-
----@param col claude-ide.sessions.Column
----@param at integer
-local function cell(col, at)
-  local text = col.texts[at]
-  local blanks = (" "):rep(col.width - ide_width.of(text))
-  return col.right and blanks .. text or text .. blanks
-end
-
----@param columns claude-ide.sessions.Column[]
----@return integer cells including gaps
-local function width_of(columns)
-  local width = 0
-  for _, col in ipairs(columns) do
-    width = width + col.width + #GAP
-  end
-  return width
-end
-
-local function printable(text)
-  return ide_width.printable(text)
-end
-
-local function folder_name(path)
-  return path and printable(vim.fn.fnamemodify(path, ":~")) or ""
-end
-
----@param summary claude-ide.sessions.Summary
-local function title_of(summary)
-  local title = phrases.title(summary)
-  return summary.forked_from and "fork: " .. title or title
-end
-
----The last prompt, unless the title says the same.
----@param summary claude-ide.sessions.Summary
-local function last_prompt_of(summary)
-  local prompt = phrases.one_line(summary.last_prompt or "")
-  local is_said = prompt == "" or vim.startswith(prompt, phrases.title(summary))
-  return is_said and "" or prompt
-end
-
----Titles, and last prompts if there is space.
----@param items claude-ide.sessions.Item[]
----@param space integer cells
----@param pause fun() called between items
-local function endings(items, space, pause)
-  local titles, prompts, any = {}, {}, false
-  for at, item in ipairs(items) do
-    pause()
-    titles[at], prompts[at] = title_of(item.summary), last_prompt_of(item.summary)
-    any = any or prompts[at] ~= ""
-  end
-  local width = math.min(column(titles).width, MAX_TITLE)
-  if not any or space - width - #GAP < LEAST_PROMPT then
-    return vim.tbl_map(function(title)
-      return phrases.fit(title, space)
-    end, titles)
-  end
-  local col = column(vim.tbl_map(function(title)
-    return phrases.fit(title, width)
-  end, titles))
-  local lines = {}
-  for at in ipairs(items) do
-    pause()
-    local prompt = phrases.fit(prompts[at], space - col.width - #GAP)
-    -- A title without a prompt gets the whole space.
-    lines[at] = prompt ~= "" and cell(col, at) .. GAP .. prompt or phrases.fit(titles[at], space)
-  end
-  return lines
-end
-
----One line per item, in order.
----@param items claude-ide.sessions.Item[]
----@param options claude-ide.sessions.RowOptions
----@param pause? fun() called between items
----@return string[]
-function M.lines(items, options, pause)
-  pause = pause or function() end
-  local ages, states, places, contexts, reviews, folders, branches = {}, {}, {}, {}, {}, {}, {}
-  for at, item in ipairs(items) do
-    pause()
-    local summary, live = item.summary, item.live
-    ages[at] = phrases.age(options.now - summary.updated)
-    local state = live and phrases.activity(live.state) or item.remembered and "ended with Neovim" or ""
-    states[at] = phrases.fit(state, MAX_STATE)
-    places[at] = live and live.job and "background" or item.is_shown and "on the screen" or ""
-    local percent = options.terminals and summary.context_percent
-    contexts[at] = percent and ("%d%%"):format(percent) or ""
-    reviews[at] = (item.review or 0) > 0 and ("%d to review"):format(item.review) or ""
-    folders[at] = options.folders and phrases.fit_end(folder_name(summary.cwd), MAX_FOLDER)
-      or phrases.fit(printable(item.worktree or ""), MAX_BRANCH)
-    branches[at] = phrases.fit(summary.branch or "", MAX_BRANCH)
-  end
-  local columns = {
-    column(ages, true),
-    column(states),
-    column(places),
-    column(contexts, true),
-    column(reviews),
-    column(folders),
-    column(branches),
-  }
-  columns = vim.tbl_filter(function(col)
-    return col.width > 0
-  end, columns)
-  while #columns > 1 and options.width - width_of(columns) < LEAST_TITLE do
-    columns[#columns] = nil
-  end
-  local space = math.max(options.width - width_of(columns), 1)
-  local lines, ends = {}, endings(items, space, pause)
-  for at in ipairs(items) do
-    pause()
-    local cells = {}
-    for _, col in ipairs(columns) do
-      cells[#cells + 1] = cell(col, at)
-    end
-    cells[#cells + 1] = ends[at]
-    lines[at] = table.concat(cells, GAP)
-  end
-  return lines
-end
-
 local function details(item)
   local summary, live = item.summary, item.live
-  local lines = { "# " .. phrases.title(summary), "" }
+  local lines = { "# " .. (item.title or phrases.title(summary)), "" }
   local function fact(name, value)
     if value then
       lines[#lines + 1] = ("- %s: %s"):format(name, value)
@@ -244,7 +94,7 @@ local SNACKS = {
 
 local function choose_action(item)
   choose.select(actions.names(item), {
-    prompt = phrases.fit(phrases.title(item.summary), math.max(vim.o.columns - 10, 20)),
+    prompt = phrases.fit(item.title or phrases.title(item.summary), math.max(vim.o.columns - 10, 20)),
     kind = "claude_session_action",
     format_item = function(name)
       return actions.label(name, item)
@@ -301,19 +151,52 @@ local function go_to(item)
   end
 end
 
+---A session as the library draws it: see `LineOf` in crates/session/src/service/request.rs.
+---@param item claude-ide.sessions.Item
+---@param options claude-ide.sessions.CatalogueOptions
+local function line_of(item, options)
+  local summary = item.summary
+  return {
+    id = summary.id,
+    file = summary.file ~= "" and summary.file or nil,
+    pid = item.live and item.live.pid,
+    known = options.terminals and {
+      title = item.terminal and summary.title,
+      cwd = summary.cwd,
+      review = item.review,
+      shown = item.is_shown,
+      remembered = item.remembered ~= nil,
+    } or nil,
+  }
+end
+
 ---@param items claude-ide.sessions.Item[]
 ---@param options claude-ide.sessions.CatalogueOptions
----@param done fun(lines: string[]) possibly before this returns
+---@param done fun(lines?: string[], err?: string) once: one per item
 local function lay_out(items, options, done)
-  slice.run("lay out the list of sessions", function(pause)
-    local number = #tostring(#items) + 6 -- width of the picker's own prefix
-    return M.lines(items, {
-      now = clock.now(),
-      width = math.max(vim.o.columns - number, 20),
-      folders = options.all == true or options.terminals == true,
-      terminals = options.terminals,
-    }, pause)
-  end, safely.wrap("lay out the list of sessions", done))
+  if not items[1] then
+    return done({})
+  end
+  local number = #tostring(#items) + 6 -- width of the picker's own prefix
+  local screen = {
+    width = math.max(vim.o.columns - number, 20),
+    ambiguous_is_wide = vim.o.ambiwidth == "double",
+    projects = options.all == true or options.terminals == true,
+    now = clock.now(),
+  }
+  local sessions = {}
+  for at, item in ipairs(items) do
+    sessions[at] = line_of(item, options)
+  end
+  transport.request({ lines = { sessions = sessions, screen = screen } }, {
+    reply = safely.wrap("lay out the list of sessions", function(listed, err)
+      local lines = listed and {}
+      for at, one in ipairs(listed or {}) do
+        items[at].title, lines[at] = one.title, one.text
+      end
+      done(lines, err)
+    end),
+  })
 end
 
 ---@param options claude-ide.sessions.CatalogueOptions
@@ -355,9 +238,9 @@ end
 ---@param items? claude-ide.sessions.Item[]
 ---@param err? string
 ---@param chosen claude-ide.sessions.CatalogueOptions
----@param lines string[] one per item
+---@param lines? string[] one per item
 local function show_or_say(items, err, chosen, lines)
-  if not items then
+  if not items or not lines then
     notice.error(("The sessions cannot be listed: %s"):format(err or "unknown reason"))
   elseif #items == 0 and chosen.words and #chosen.words > 0 then
     local text = table.concat(chosen.words, " ")
@@ -384,10 +267,10 @@ function M.open(options, request)
   local chosen = options or {}
   local asked = request or guard.request()
   catalogue.load(chosen, function(items, err)
-    lay_out(items or {}, chosen, function(lines)
+    lay_out(items or {}, chosen, function(lines, why_not)
       -- Keys typed since the request are not meant for the list.
       guard.when_requested("sessions", "The list of sessions", function()
-        show_or_say(items, err, chosen, lines)
+        show_or_say(items, err or why_not, chosen, lines)
       end, asked)
     end)
   end)
@@ -443,32 +326,32 @@ function M.open_terminals()
   end
   local options = { terminals = true, folders = vim.tbl_keys(folders) }
   catalogue.load(options, function(found)
-    guard.when_requested("terminals", "The list of terminals", function()
-      local by_id, items = {}, {}
-      for _, item in ipairs(found or {}) do
-        by_id[item.summary.id] = item
+    local by_id, items = {}, {}
+    for _, item in ipairs(found or {}) do
+      by_id[item.summary.id] = item
+    end
+    local reviews = journal.files_to_review()
+    for _, terminal in ipairs(terminals.list()) do
+      items[#items + 1] = item_of(terminal:live(), terminal, by_id, reviews)
+    end
+    for _, live in ipairs(background) do
+      items[#items + 1] = item_of(live, nil, by_id, reviews)
+    end
+    for _, one in ipairs(remembered) do
+      local item = by_id[one.session]
+      local live = item and item.live
+      -- One that runs without a terminal of ours is about to end, or was resumed elsewhere.
+      if item and not (live and (live.job or terminals.of_session(live.id))) then
+        items[#items + 1] = { summary = item.summary, live = live, remembered = one }
       end
-      local reviews = journal.files_to_review()
-      for _, terminal in ipairs(terminals.list()) do
-        items[#items + 1] = item_of(terminal:live(), terminal, by_id, reviews)
-      end
-      for _, live in ipairs(background) do
-        items[#items + 1] = item_of(live, nil, by_id, reviews)
-      end
-      for _, one in ipairs(remembered) do
-        local item = by_id[one.session]
-        local live = item and item.live
-        -- One that runs without a terminal of ours is about to end, or was resumed elsewhere.
-        if item and not (live and (live.job or terminals.of_session(live.id))) then
-          items[#items + 1] = { summary = item.summary, live = live, remembered = one }
+    end
+    lay_out(items, options, function(lines, err)
+      guard.when_requested("terminals", "The list of terminals", function()
+        if not lines or items[1] then
+          show_or_say(items, err, options, lines)
         end
-      end
-      if items[1] then
-        lay_out(items, options, function(lines)
-          show(items, options, lines)
-        end)
-      end
-    end, asked)
+      end, asked)
+    end)
   end)
 end
 
@@ -484,9 +367,9 @@ function M.run_by_name(name, words)
     end
     catalogue.load({ words = words }, function(items)
       local called = vim.tbl_filter(function(one)
-        return phrases.title(one.summary) == text
+        return phrases.title(one.summary) == text or (one.live ~= nil and one.live.name == text)
       end, items or {})
-      local meant = #called > 0 and called or items or {}
+      local meant = #called > 0 and called or items or {} ---@type claude-ide.sessions.Item[]
       if #meant == 1 then
         actions.run_in_time(request, name, meant[1])
       elseif #meant == 0 then

@@ -354,32 +354,6 @@ function M.outermost(folders)
   end, folders)
 end
 
----Names worktrees.
----@param folders string[]
----@return fun(path: string): string? name of the linked worktree that a path is in; nil: in the repository's own
-function M.worktree_namer(folders)
-  local names = {} ---@type table<string, string|false> by top of a worktree: a repository is read once
-  local known = {} ---@type table<string, string|false> by path: many sessions have the same
-  local function find(path)
-    local folder = innermost(path, folders)
-    local top = folder and find_marker(folder, ".git")
-    top = top and paths.real(top)
-    if top and names[top] == nil then
-      names[top] = false
-      for _, worktree in ipairs((M.repository(top) or { worktrees = {} }).worktrees) do
-        names[worktree.path] = not worktree.is_main and vim.fs.basename(worktree.path)
-      end
-    end
-    return top and names[top]
-  end
-  return function(path)
-    if known[path] == nil then
-      known[path] = find(path) or false
-    end
-    return known[path] or nil
-  end
-end
-
 ---Tells the files of other worktrees: each file of the repository is in all of them.
 ---@param own string a worktree
 ---@return fun(path: string): boolean is_elsewhere whether a path is in another one of its repository

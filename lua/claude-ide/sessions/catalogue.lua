@@ -47,13 +47,16 @@ function M.running(id)
   return all_running()[id]
 end
 
+---@param summary claude-ide.sessions.Summary
+---@param live? claude-ide.sessions.Live
 ---@param words string[] each in lower case
-local function has_all(summary, words)
+local function has_all(summary, live, words)
   if #words == 0 then
     return true
   end
   local text = vim.fn.tolower(table.concat({
     phrases.title(summary),
+    live and live.name or "",
     summary.first_prompt or "",
     summary.last_prompt or "",
     summary.branch or "",
@@ -67,22 +70,17 @@ end
 
 ---@param summaries claude-ide.sessions.Summary[]
 ---@param options claude-ide.sessions.CatalogueOptions
----@param folders string[] of the sessions
 ---@param pause fun() called between items
 ---@return claude-ide.sessions.Item[]
-local function items_of(summaries, options, folders, pause)
-  local worktree_of = workspace.worktree_namer(folders)
+local function items_of(summaries, options, pause)
   local seen, items, running = {}, {}, all_running()
   local words = vim.tbl_map(vim.fn.tolower, options.words or {})
   for _, summary in ipairs(summaries) do
     pause()
-    if not seen[summary.file] and has_all(summary, words) then
+    local live = running[summary.id]
+    if not seen[summary.file] and has_all(summary, live, words) then
       seen[summary.file] = true
-      items[#items + 1] = {
-        summary = summary,
-        live = running[summary.id],
-        worktree = summary.cwd and worktree_of(summary.cwd),
-      }
+      items[#items + 1] = { summary = summary, live = live, worktree = summary.worktree }
     end
   end
   table.sort(items, function(left, right)
@@ -98,33 +96,31 @@ end
 ---Where sessions are looked for.
 ---@param options claude-ide.sessions.CatalogueOptions
 ---@return claude-ide.sessions.Scope[]
----@return string[] folders none: everywhere
 function M.places(options)
   if options.all then
-    return { { scope = "all" } }, {}
+    return { { scope = "all" } }
   end
   local folders = options.folders or workspace.folders_and_worktrees()
   return vim.tbl_map(function(folder)
     return { scope = "tree", folder = folder }
-  end, workspace.outermost(folders)),
-    folders
+  end, workspace.outermost(folders))
 end
 
 ---@param options claude-ide.sessions.CatalogueOptions
----@param done fun(summaries?: claude-ide.sessions.Summary[], err?: string, folders: string[]) called once, later; in no order
+---@param done fun(summaries?: claude-ide.sessions.Summary[], err?: string) called once, later; in no order
 ---@return fun() cancel
 function M.summaries(options, done)
   sessions.attach()
-  local scopes, folders = M.places(options)
+  local scopes = M.places(options)
   local summaries, left, cancels, failed = {}, #scopes, {}, nil
   for _, scope in ipairs(scopes) do
     cancels[#cancels + 1] = sessions.list(scope, function(found, err)
       left, failed = left - 1, failed or err
       vim.list_extend(summaries, found or {})
       if left == 0 and failed and #summaries == 0 then
-        done(nil, failed, folders)
+        done(nil, failed)
       elseif left == 0 then
-        done(summaries, nil, folders)
+        done(summaries)
       end
     end)
   end
@@ -140,12 +136,12 @@ end
 ---@return fun() cancel
 function M.load(options, done)
   local cancel_work ---@type fun()?
-  local cancel = M.summaries(options, function(summaries, err, folders)
+  local cancel = M.summaries(options, function(summaries, err)
     if not summaries then
       return done(nil, err)
     end
     cancel_work = slice.run("list the sessions", function(pause)
-      return items_of(summaries, options, folders, pause)
+      return items_of(summaries, options, pause)
     end, safely.wrap("list the sessions", done))
   end)
   return function()

@@ -51,6 +51,7 @@
 ---@field messages? integer prompts and replies; nil if the file is too large to count
 ---@field turns? integer
 ---@field forked_from? string
+---@field worktree? string name of its linked worktree
 
 ---What the end of a transcript tells.
 ---@class claude-ide.sessions.Stored

@@ -1,4 +1,8 @@
-//! The text of a board: columns that fit the window. State and title come first, so that a narrow window keeps them.
+//! The text of sessions: columns that fit the window. On the board state and title come first, so that a narrow window
+//! keeps them; a line of a list ends with the longest, title and last prompt, so that a narrow picker cuts only those.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use serde::{Serialize, Serializer};
 use unicode_width::UnicodeWidthStr as _;
@@ -15,6 +19,12 @@ const STATE: usize = 10;
 const MIN_TITLE: usize = 12;
 const MAX_TITLE: usize = 60;
 const MAX_PLACE: usize = 28;
+/// The same of a list, where the last prompt stands beside the title if it has so many cells.
+const MIN_LIST_TITLE: usize = 20;
+const MAX_LIST_TITLE: usize = 50;
+const MIN_PROMPT: usize = 24;
+const MAX_STATE: usize = 19;
+const MAX_BRANCH: usize = 20;
 const GAP: usize = 2;
 /// Widths of columns are rounded up to a multiple of this, so that one more digit moves nothing.
 const STEP: usize = 4;
@@ -69,10 +79,22 @@ impl Line {
     fn blanks(&mut self, count: usize) {
         self.text.extend(std::iter::repeat_n(' ', count));
     }
+
+    /// A session's cells, after so many blanks. Returns the number of those before what comes next.
+    fn cells(&mut self, columns: &[(u8, Column)], at: usize, screen: &Screen, mut blanks: usize) -> usize {
+        for (_, column) in columns {
+            let Some(cell) = column.cells.get(at) else { continue };
+            let room = column.width.saturating_sub(cell_width(cell, screen));
+            self.blanks(blanks + if column.right { room } else { 0 });
+            cell.iter().for_each(|(text, look)| self.push(text, *look));
+            blanks = GAP + if column.right { 0 } else { room };
+        }
+        blanks
+    }
 }
 
 impl Screen {
-    fn width_of(&self, text: &str) -> usize {
+    pub(super) fn width_of(&self, text: &str) -> usize {
         if self.ambiguous_is_wide { text.width_cjk() } else { text.width() }
     }
 
@@ -80,12 +102,22 @@ impl Screen {
     fn fit(&self, text: &str, cells: usize) -> String {
         fit_by(text, cells, |text| self.width_of(text))
     }
+
+    /// The end of a path that fits.
+    fn fit_end(&self, path: &str, cells: usize) -> String {
+        if self.width_of(path) <= cells {
+            return path.to_owned();
+        }
+        let ends = path.char_indices().rev().filter_map(|(at, _)| path.get(at..));
+        let end = ends.take_while(|end| self.width_of(end) + self.width_of("…") <= cells).last();
+        format!("…{}", end.unwrap_or_default())
+    }
 }
 
 /// Pieces of one cell.
 type Cell = Vec<(String, Look)>;
 
-/// A column after the title. The first of these are dropped last.
+/// A column before or after the title.
 struct Column {
     cells: Vec<Cell>,
     width: usize,
@@ -139,17 +171,21 @@ fn changes(session: &Session) -> Cell {
     ]
 }
 
+fn branch(session: &Session) -> String {
+    session.summary.as_ref().and_then(|summary| summary.branch.clone()).unwrap_or_default()
+}
+
+fn printable(path: &OsStr) -> String {
+    with_unseen_marked(&one_line(&path.to_string_lossy()))
+}
+
 /// The branch, and the worktree's folder if it has another name.
 fn place(session: &Session, screen: &Screen) -> String {
-    let branch = session.summary.as_ref().and_then(|summary| summary.branch.clone()).unwrap_or_default();
+    let branch = branch(session);
     let folder = session.worktree.clone().or_else(|| session.cwd());
-    let folder = folder
-        .as_deref()
-        .and_then(std::path::Path::file_name)
-        .map(|name| with_unseen_marked(&one_line(&name.to_string_lossy())));
-    let is_linked = session.worktree.as_ref().is_some_and(|top| top.join(".git").is_file());
+    let folder = folder.as_deref().and_then(Path::file_name).map(printable);
     match folder {
-        Some(folder) if (screen.projects || is_linked) && folder != branch => {
+        Some(folder) if (screen.projects || session.linked) && folder != branch => {
             format!("{folder} {branch}").trim_end().to_owned()
         }
         _ => branch,
@@ -161,21 +197,60 @@ fn cost(session: &Session, known: Option<&Known>) -> String {
     dollars.map(|dollars| format!("${dollars:.2}")).unwrap_or_default()
 }
 
+/// The folder that it was started in, or the name of its linked worktree.
+fn folder(session: &Session, known: Option<&Known>, screen: &Screen) -> String {
+    if !screen.projects {
+        let name = session.worktree.as_deref().and_then(Path::file_name).filter(|_| session.linked);
+        return screen.fit(&name.map(printable).unwrap_or_default(), MAX_BRANCH);
+    }
+    let started_in = || session.summary.as_ref()?.cwd.clone();
+    let given = known.and_then(|known| known.cwd.clone());
+    let cwd = given.or_else(started_in).or_else(|| session.cwd()).unwrap_or_default();
+    let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
+    let path = match home.and_then(|home| cwd.strip_prefix(home).ok()) {
+        Some(below) if below.as_os_str().is_empty() => PathBuf::from("~"),
+        Some(below) => Path::new("~").join(below),
+        None => cwd,
+    };
+    screen.fit_end(&printable(path.as_os_str()), MAX_PLACE)
+}
+
+/// What it does, in a list.
+fn state(session: &Session, known: Option<&Known>) -> String {
+    let activity = session.activity(known);
+    let name = match (state_name(activity, session.waiting_for()), activity) {
+        ("asks", _) => "waiting",
+        (reason, Activity::Waiting) => return format!("waiting: {reason}"),
+        (_, Activity::Gone) if known.is_some_and(|known| known.remembered) => "ended with Neovim",
+        (_, Activity::Gone) => "",
+        (name, _) => name,
+    };
+    name.to_owned()
+}
+
+fn review(known: Option<&Known>) -> Cell {
+    let files = known.map_or(0, |known| known.review);
+    one(if files > 0 { format!("{files} to review") } else { String::new() }, Look::Review)
+}
+
+fn context(session: &Session) -> Cell {
+    let percent = session.summary.as_ref().and_then(|summary| summary.context_percent);
+    one(percent.map(|percent| format!("{percent}%")).unwrap_or_default(), Look::Fact)
+}
+
+fn is_away(session: &Session) -> bool {
+    session.live.as_ref().is_some_and(|live| live.job.is_some())
+}
+
 /// A column's facts of a session.
 type Facts = fn(&Session, Option<&Known>, &Screen, Millis) -> Cell;
 
 /// In the order of the line; the number is the rank: columns of a low rank are dropped first.
 const COLUMNS: [(u8, bool, Facts); 7] = [
-    (4, false, |_, known, _, _| {
-        let files = known.map_or(0, |known| known.review);
-        one(if files > 0 { format!("{files} to review") } else { String::new() }, Look::Review)
-    }),
+    (4, false, |_, known, _, _| review(known)),
     (5, false, |session, _, _, _| changes(session)),
     (3, false, |session, _, screen, _| one(screen.fit(&place(session, screen), MAX_PLACE), Look::Place)),
-    (2, true, |session, _, _, _| {
-        let percent = session.summary.as_ref().and_then(|summary| summary.context_percent);
-        one(percent.map(|percent| format!("{percent}%")).unwrap_or_default(), Look::Fact)
-    }),
+    (2, true, |session, _, _, _| context(session)),
     (0, true, |session, _, _, _| {
         let count = session.tally.tokens();
         one(if count > 0 { tokens(count) } else { String::new() }, Look::Fact)
@@ -184,78 +259,134 @@ const COLUMNS: [(u8, bool, Facts); 7] = [
     (6, true, |session, _, _, now| one(age(now.0.saturating_sub(session.since().0)), Look::Fact)),
 ];
 
-fn columns(sessions: &[Session], options: &Options, now: Millis) -> Vec<(u8, Column)> {
-    let screen = &options.screen;
+/// The same of a list. What only a terminal's user wants to know is left out for other sessions.
+const LIST: [(u8, bool, Facts); 7] = [
+    (7, true, |session, _, _, now| {
+        let updated = session.summary.as_ref().map_or(now, |summary| summary.updated);
+        one(age(now.0.saturating_sub(updated.0)), Look::Plain)
+    }),
+    (6, false, |session, known, screen, _| one(screen.fit(&state(session, known), MAX_STATE), Look::Plain)),
+    (5, false, |session, known, _, _| {
+        let shown = if known.is_some_and(|known| known.shown) { "on the screen" } else { "" };
+        one(if is_away(session) { "background" } else { shown }.to_owned(), Look::Plain)
+    }),
+    (4, true, |session, known, _, _| known.map(|_| context(session)).unwrap_or_default()),
+    (3, false, |_, known, _, _| review(known)),
+    (2, false, |session, known, screen, _| one(folder(session, known, screen), Look::Plain)),
+    (1, false, |session, _, screen, _| one(screen.fit(&one_line(&branch(session)), MAX_BRANCH), Look::Plain)),
+];
+
+/// A session and what the client knows of it.
+type Pair<'a> = (&'a Session, Option<&'a Known>);
+
+fn columns(table: [(u8, bool, Facts); 7], step: usize, pairs: &[Pair<'_>], screen: &Screen) -> Vec<(u8, Column)> {
+    let now = if screen.now.0 == 0 { Millis::now() } else { screen.now };
     let column = |(rank, right, facts): (u8, bool, Facts)| {
-        let cells: Vec<Cell> = sessions
-            .iter()
-            .map(|session| facts(session, options.known.get(session.id().as_str()), screen, now))
-            .collect();
+        let cells: Vec<Cell> = pairs.iter().map(|(session, known)| facts(session, *known, screen, now)).collect();
         let widest = cells.iter().map(|cell| cell_width(cell, screen)).max().unwrap_or_default();
-        let width = widest.div_ceil(STEP) * STEP;
+        let width = widest.div_ceil(step) * step;
         (rank, Column { cells, width, right })
     };
-    COLUMNS.into_iter().map(column).filter(|(_, column)| column.width > 0).collect()
+    table.into_iter().map(column).filter(|(_, column)| column.width > 0).collect()
 }
 
 fn cell_width(cell: &Cell, screen: &Screen) -> usize {
     cell.iter().map(|(text, _)| screen.width_of(text)).sum()
 }
 
-/// The lines of each session.
+/// Drops columns of a low rank until they fit into so many cells, or only `least` are left. Returns the cells they take.
+fn drop_columns(columns: &mut Vec<(u8, Column)>, least: usize, cells: usize) -> usize {
+    loop {
+        let taken = columns.iter().map(|(_, column)| column.width + GAP).sum();
+        let lowest = columns.iter().enumerate().min_by_key(|(_, (rank, _))| *rank).map(|(at, _)| at);
+        match lowest {
+            Some(at) if taken > cells && columns.len() > least => columns.remove(at),
+            _ => return taken,
+        };
+    }
+}
+
+/// A line of a list to choose from.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct Listed {
+    /// The session's title.
+    pub title: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// A line of a list for each session.
+pub(super) fn list(pairs: &[Pair<'_>], screen: &Screen) -> Vec<Listed> {
+    let mut columns = columns(LIST, 1, pairs, screen);
+    let taken = drop_columns(&mut columns, 1, screen.width.saturating_sub(MIN_LIST_TITLE));
+    let space = screen.width.saturating_sub(taken).max(1);
+    let ending = |(session, known): &Pair<'_>| {
+        let prompt = session.summary.as_ref().and_then(|summary| summary.last_prompt.as_deref()).unwrap_or_default();
+        let prompt = one_line(prompt);
+        // The title may say the same.
+        let is_said = prompt.starts_with(&session.name(*known));
+        (session.title(*known), if is_said { String::new() } else { prompt })
+    };
+    let endings: Vec<(String, String)> = pairs.iter().map(ending).collect();
+    let widest = endings.iter().map(|(title, _)| screen.width_of(title)).max().unwrap_or_default();
+    let wanted = widest.min(MAX_LIST_TITLE) + GAP;
+    let room = space.saturating_sub(wanted);
+    let line = |(at, (title, prompt)): (usize, (String, String))| {
+        let mut line = Line::default();
+        let blanks = line.cells(&columns, at, screen, 0);
+        line.blanks(blanks);
+        // A title without a prompt gets the whole space.
+        if prompt.is_empty() || room < MIN_PROMPT {
+            line.push(&screen.fit(&title, space), Look::Plain);
+        } else {
+            let shown = screen.fit(&title, MAX_LIST_TITLE);
+            line.push(&shown, Look::Plain);
+            line.blanks(wanted.saturating_sub(screen.width_of(&shown)));
+            line.push(&screen.fit(&prompt, room), Look::Plain);
+        }
+        Listed { title, text: line.text }
+    };
+    endings.into_iter().enumerate().map(line).collect()
+}
+
+/// The lines of each session on the board.
 pub(super) fn lines(sessions: &[Session], options: &Options) -> Vec<Vec<Line>> {
     let screen = &options.screen;
-    let now = if screen.now.0 == 0 { Millis::now() } else { screen.now };
-    let mut columns = columns(sessions, options, now);
+    let pairs: Vec<Pair<'_>> = sessions.iter().map(|session| (session, options.known(session))).collect();
+    let mut columns = columns(COLUMNS, STEP, &pairs, screen);
     let mark = screen.width_of("●") + 1;
     let mut state = STATE + GAP;
-    let widest = sessions.iter().map(|session| screen.width_of(&session.title())).max().unwrap_or_default();
+    let titles: Vec<String> = pairs.iter().map(|(session, known)| session.title(*known)).collect();
+    let widest = titles.iter().map(|title| screen.width_of(title)).max().unwrap_or_default();
     let wanted = widest.clamp(MIN_TITLE, MAX_TITLE);
     // Facts go before a title is cut to less than a half of what it needs.
     let least = MIN_TITLE.max(wanted / 2);
-    loop {
-        let taken: usize = columns.iter().map(|(_, column)| column.width + GAP).sum();
-        if mark + state + least + taken <= screen.width {
-            break;
-        }
-        if let Some(at) = columns.iter().enumerate().min_by_key(|(_, (rank, _))| *rank).map(|(at, _)| at) {
-            columns.remove(at);
-        } else {
-            // The mark and its colour tell the state, too.
-            state = if mark + state + MIN_TITLE > screen.width { 0 } else { state };
-            break;
-        }
+    let taken = drop_columns(&mut columns, 0, screen.width.saturating_sub(mark + state + least));
+    if columns.is_empty() && mark + state + MIN_TITLE > screen.width {
+        state = 0; // the mark and its colour tell the state, too
     }
-    let taken: usize = columns.iter().map(|(_, column)| column.width + GAP).sum();
     let title = screen.width.saturating_sub(mark + state + taken).max(1).min(wanted);
-    let line = |(at, session): (usize, &Session)| {
-        let known = options.known.get(session.id().as_str());
+    let line = |(at, ((session, known), name)): (usize, (Pair<'_>, String))| {
         let activity = session.activity(known);
         let (sign, look) = state_look(activity);
         let mut line = Line::default();
         line.push(sign, look);
         line.blanks(1);
         if state > 0 {
-            let name = state_name(activity, session.waiting_for());
-            line.push(name, look);
-            line.blanks(state.saturating_sub(name.len()));
+            let does = state_name(activity, session.waiting_for());
+            line.push(does, look);
+            line.blanks(state.saturating_sub(does.len()));
         }
-        let shown = screen.fit(&session.title(), title);
-        let mut missing = title.saturating_sub(screen.width_of(&shown));
+        let shown = screen.fit(&name, title);
+        let missing = title.saturating_sub(screen.width_of(&shown));
         line.push(&shown, if activity == Activity::Gone { Look::Ended } else { Look::Plain });
-        for (_, column) in &columns {
-            let Some(cell) = column.cells.get(at) else { continue };
-            let room = column.width.saturating_sub(cell_width(cell, screen));
-            line.blanks(missing + GAP + if column.right { room } else { 0 });
-            cell.iter().for_each(|(text, look)| line.push(text, *look));
-            missing = if column.right { 0 } else { room };
-        }
+        line.cells(&columns, at, screen, missing + GAP);
         line.text.truncate(line.text.trim_end().len());
         let mut lines = vec![line];
         lines.extend((activity != Activity::Gone).then(|| second(session, known, activity, screen)));
         lines
     };
-    sessions.iter().enumerate().map(line).collect()
+    pairs.into_iter().zip(titles).enumerate().map(line).collect()
 }
 
 /// What it asks, its tasks or plan, and the last words.
@@ -274,7 +405,7 @@ fn second(session: &Session, known: Option<&Known>, activity: Activity, screen: 
         let call = tally.call().map(|call| format!(": {call}")).unwrap_or_default();
         parts.push((format!("{name}{call}"), Look::Ask));
     }
-    if session.live.as_ref().is_some_and(|live| live.job.is_some()) {
+    if is_away(session) {
         parts.push(("background".to_owned(), Look::Fact));
     }
     if let Some(known) = known.filter(|known| known.queued > 0) {

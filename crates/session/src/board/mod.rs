@@ -1,7 +1,8 @@
-//! The rows of the board: running sessions, those that wait first, then the ended ones, newest first.
+//! Sessions in columns. On the board: running sessions, those that wait first, then the ended ones, newest first; in a list
+//! to choose from (`:Claude sessions`, `:Claude list`): a line each, in the order of the request.
 //!
-//! Invariants: a session has one row, whatever number of processes or files it has. The order within a group does not
-//! depend on what a session does, so that rows rest.
+//! Invariants of the board: a session has one row, whatever number of processes or files it has. The order within a group
+//! does not depend on what a session does, so that rows rest.
 
 mod layout;
 mod options;
@@ -14,7 +15,7 @@ use serde::Serialize;
 
 use crate::id::SessionId;
 use crate::state::Activity;
-pub use layout::{Line, Look};
+pub use layout::{Line, Listed, Look};
 pub use options::{Known, Options, Screen};
 pub use session::Session;
 
@@ -73,26 +74,24 @@ const fn group(activity: Activity) -> u8 {
     }
 }
 
-/// Draws the board.
+/// The sessions that have a row, in order, and how many there are.
 #[must_use]
-pub fn draw(sessions: Vec<Session>, options: &Options) -> Board {
-    let known = |session: &Session| options.known.get(session.id().as_str());
+pub fn choose(sessions: Vec<Session>, options: &Options) -> (Vec<Session>, Counts) {
     let mut chosen: Vec<(u8, Session)> = sessions
         .into_iter()
         .filter(|session| options.shows(session))
-        .map(|session| (group(session.activity(known(&session))), session))
+        .map(|session| (group(session.activity(options.known(&session))), session))
         .collect();
-    chosen.sort_by(|(left_group, left), (right_group, right)| {
-        left_group.cmp(right_group).then_with(|| (right.place(), right.id()).cmp(&(left.place(), left.id())))
+    chosen.sort_unstable_by(|(left_group, left), (right_group, right)| {
+        left_group.cmp(right_group).then_with(|| (right.place(), &right.id).cmp(&(left.place(), &left.id)))
     });
     let mut counts = Counts::default();
     let mut seen = HashSet::new();
     chosen.retain(|(group, session)| {
-        let id = session.id();
-        if !seen.insert(id.clone()) {
+        if !seen.insert(session.id.clone()) {
             return false;
         }
-        if *group > 0 && options.hidden.contains(id.as_str()) {
+        if *group > 0 && options.hidden.contains(session.id.as_str()) {
             counts.hidden += 1;
             return false;
         }
@@ -105,18 +104,33 @@ pub fn draw(sessions: Vec<Session>, options: &Options) -> Board {
         *count += 1;
         *group < 3 || *count <= options.ended
     });
-    let sessions: Vec<_> = chosen.into_iter().map(|(_, session)| session).collect();
+    (chosen.into_iter().map(|(_, session)| session).collect(), counts)
+}
+
+/// Draws sessions as the rows of the board.
+#[must_use]
+pub fn draw(sessions: Vec<Session>, counts: Counts, options: &Options) -> Board {
     let lines = layout::lines(&sessions, options);
-    let row = |(session, lines): (Session, Vec<Line>)| Row {
-        id: session.id(),
-        title: session.title(),
-        file: session.summary.as_ref().map(|summary| summary.file.clone()),
-        pid: session.live.as_ref().map(|live| live.pid),
-        activity: session.activity(options.known.get(session.id().as_str())),
-        worktree: session.worktree.clone(),
-        lines,
+    let row = |(session, lines): (Session, Vec<Line>)| {
+        let known = options.known(&session);
+        Row {
+            title: session.title(known),
+            activity: session.activity(known),
+            file: session.summary.map(|summary| summary.file),
+            pid: session.live.map(|live| live.pid),
+            id: session.id,
+            worktree: session.worktree,
+            lines,
+        }
     };
     Board { rows: sessions.into_iter().zip(lines).map(row).collect(), counts }
+}
+
+/// Draws sessions, each with what the client knows of it, as lines of a list.
+#[must_use]
+pub fn list(sessions: &[(Session, Option<Known>)], screen: &Screen) -> Vec<Listed> {
+    let pairs: Vec<_> = sessions.iter().map(|(session, known)| (session, known.as_ref())).collect();
+    layout::list(&pairs, screen)
 }
 
 #[cfg(test)]

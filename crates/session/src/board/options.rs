@@ -38,6 +38,14 @@ pub struct Known {
     pub queued: u32,
     /// What it has cost, in dollars.
     pub cost: Option<f64>,
+    /// The name of its terminal.
+    pub title: Option<String>,
+    /// Its terminal's folder.
+    pub cwd: Option<PathBuf>,
+    /// Its terminal is on the screen.
+    pub shown: bool,
+    /// Its terminal ended with Neovim.
+    pub remembered: bool,
 }
 
 /// Properties of the window.
@@ -52,7 +60,7 @@ pub struct Screen {
     /// The time to which ages refer; 0: now.
     #[serde(default)]
     pub now: Millis,
-    /// Name the project beside the branch.
+    /// Name the project beside the branch; in a list, the folder.
     #[serde(default)]
     pub projects: bool,
 }

@@ -13,6 +13,8 @@ use crate::time::Millis;
 /// A session that may have a row.
 #[derive(Debug)]
 pub struct Session {
+    /// Its id.
+    pub id: SessionId,
     /// Its process, if it runs.
     pub live: Option<LiveSession>,
     /// Its file, if it was written.
@@ -21,31 +23,31 @@ pub struct Session {
     pub tally: Tally,
     /// The folder that holds its `.git`.
     pub worktree: Option<PathBuf>,
+    /// Whether that is a linked worktree.
+    pub linked: bool,
 }
 
 impl Session {
-    pub(crate) fn id(&self) -> SessionId {
-        let written = self.summary.as_ref().map(|summary| summary.id.clone());
-        written.or_else(|| self.live.as_ref().map(|live| live.id.clone())).unwrap_or_else(|| SessionId::new(""))
-    }
-
     /// The folder that it works in.
     pub(crate) fn cwd(&self) -> Option<PathBuf> {
         let live = self.live.as_ref().map(|live| PathBuf::from(&live.cwd)).filter(|cwd| !cwd.as_os_str().is_empty());
         live.or_else(|| self.summary.as_ref()?.cwd.clone())
     }
 
-    pub(super) fn title(&self) -> String {
+    pub(super) fn title(&self, known: Option<&Known>) -> String {
+        let is_fork = self.summary.as_ref().is_some_and(|summary| summary.forked_from.is_some());
+        if is_fork { format!("fork: {}", self.name(known)) } else { self.name(known) }
+    }
+
+    /// Its title without where it came from.
+    pub(super) fn name(&self, known: Option<&Known>) -> String {
         let live = self.live.as_ref().and_then(|live| live.name.as_deref());
-        let written = self.summary.as_ref().and_then(|summary| {
-            let title = summary.title.as_deref()?;
-            Some(if summary.forked_from.is_some() { format!("fork: {title}") } else { title.to_owned() })
-        });
+        let written = self.summary.as_ref().and_then(|summary| summary.title.as_deref());
         // A title that was set elsewhere since is only in the transcript.
         let named = self.summary.as_ref().is_some_and(|summary| summary.named);
-        let title = if named { written } else { live.map(str::to_owned).or(written) };
-        let title = one_line(&title.unwrap_or_default());
-        if title.is_empty() { format!("Session {}", self.id().as_str().get(..8).unwrap_or_default()) } else { title }
+        let title = if named { written } else { live.or(written) };
+        let title = one_line(known.and_then(|known| known.title.as_deref()).or(title).unwrap_or_default());
+        if title.is_empty() { format!("Session {}", self.id.as_str().get(..8).unwrap_or_default()) } else { title }
     }
 
     pub(super) fn activity(&self, known: Option<&Known>) -> Activity {
@@ -71,6 +73,10 @@ impl Session {
 }
 
 impl Options {
+    pub(super) fn known(&self, session: &Session) -> Option<&Known> {
+        self.known.get(session.id.as_str())
+    }
+
     pub(crate) fn shows(&self, session: &Session) -> bool {
         self.worktree.is_none() || session.worktree == self.worktree
     }

@@ -34,11 +34,17 @@ fn running(id: &str, activity: Activity, started: i64) -> LiveSession {
 
 fn session(id: &str, activity: Activity, started: i64) -> Session {
     let live = (activity != Activity::Gone).then(|| running(id, activity, started));
-    Session { live, summary: Some(summary(id, &format!("Title {id}"))), tally: Tally::default(), worktree: None }
+    let summary = Some(summary(id, &format!("Title {id}")));
+    Session { id: SessionId::new(id), live, summary, tally: Tally::default(), worktree: None, linked: false }
 }
 
 fn options(width: usize) -> Options {
     Options { screen: Screen { width, now: Millis(NOW), ..Screen::default() }, ended: 10, ..Options::default() }
+}
+
+fn draw(sessions: Vec<Session>, options: &Options) -> Board {
+    let (sessions, counts) = choose(sessions, options);
+    super::draw(sessions, counts, options)
 }
 
 fn ids(board: &Board) -> Vec<&str> {
@@ -176,4 +182,92 @@ fn a_session_elsewhere_tells_the_call_that_it_waits_with() {
     assert_eq!(board.rows[0].lines[1].text, "  waits for your permission: Bash rm -r build");
     let works = Session { tally: Tally::of(&[call]), ..session("a", Activity::Working, 1) };
     assert_eq!(draw(vec![works], &options(80)).rows[0].lines[1].text, "  Bash rm -r build");
+}
+
+fn lines(sessions: Vec<(Session, Option<Known>)>, options: &Options) -> Vec<String> {
+    list(&sessions, &options.screen).into_iter().map(|line| line.text).collect()
+}
+
+fn written(id: &str, title: &str, days: i64, more: &serde_json::Value) -> Session {
+    let mut summary = serde_json::to_value(summary(id, title)).unwrap();
+    summary["updated"] = json!(NOW - days * 24 * 60 * MINUTE);
+    summary.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    Session { summary: Some(serde_json::from_value(summary).unwrap()), ..session(id, Activity::Gone, 0) }
+}
+
+#[test]
+fn a_list_has_a_line_for_each_in_its_order_and_what_the_title_says_once() {
+    let mut waiting = written("w", "one", 0, &json!({ "last_prompt": "one" }));
+    waiting.live = Some(running("w", Activity::Waiting, 1));
+    waiting.live.as_mut().unwrap().state.waiting_for = Some(WaitingFor::Permission);
+    let fork = json!({ "forked_from": "w", "last_prompt": "then this", "branch": "漢字" });
+    let old = written("w", "one", 3, &json!({ "branch": null }));
+    let mut renamed = written("g", "Explain it", 0, &json!({ "forked_from": "w", "branch": null }));
+    renamed.live = Some(LiveSession { name: Some("The build".to_owned()), ..running("g", Activity::Idle, 1) });
+    let sessions = [written("f", "The parser", 90, &fork), waiting, old, renamed].map(|session| (session, None));
+    assert_eq!(
+        lines(sessions.into(), &options(80)),
+        [
+            "3mo                       漢字  fork: The parser  then this",
+            "now  waiting: permission  main  one",
+            " 3d                             one",
+            "now  idle                       fork: The build",
+        ]
+    );
+}
+
+#[test]
+fn a_list_of_terminals_also_says_what_their_user_wants_to_know() {
+    let mut options = options(120);
+    options.screen.projects = true;
+    let mut away = session("a", Activity::Working, 1);
+    away.live.as_mut().unwrap().job = Some("0bd26e51".to_owned());
+    let terminal = || Session { summary: None, ..session("", Activity::Gone, 0) };
+    let known = |title: &str| Known { title: Some(title.to_owned()), cwd: Some("/p".into()), ..Known::default() };
+    let fork = written("r", "Old", 3, &json!({ "cwd": "/q", "forked_from": "a" }));
+    let sessions = vec![
+        (away, Some(Known::default())),
+        (terminal(), Some(Known { shown: true, review: 2, ..known("Claude 2") })),
+        (terminal(), Some(known("Claude 3"))),
+        (fork, Some(Known { remembered: true, ..Known::default() })),
+    ];
+    assert_eq!(
+        lines(sessions, &options),
+        [
+            " 5m  working            background     34%               /p  main  Title a",
+            "now                     on the screen       2 to review  /p        Claude 2",
+            "now                                                      /p        Claude 3",
+            " 3d  ended with Neovim                 34%               /q  main  fork: Old",
+        ]
+    );
+}
+
+#[test]
+fn a_list_names_a_linked_worktree_or_the_folder_below_home() {
+    let in_tree = |linked| Session { worktree: Some("/w/fix".into()), linked, ..written("a", "one", 0, &json!({})) };
+    let shown = lines(vec![(in_tree(true), None), (in_tree(false), None)], &options(80));
+    assert_eq!(shown, ["now  fix  main  one", "now       main  one"]);
+    let home = std::env::var("HOME").unwrap();
+    let mut options = options(80);
+    options.screen.projects = true;
+    for (cwd, folder) in [(home.clone(), "~"), (format!("{home}/a"), "~/a"), ("/".to_owned(), "/")] {
+        let there = written("a", "one", 0, &json!({ "cwd": cwd }));
+        assert_eq!(lines(vec![(there, None)], &options), [format!("now  {folder}  main  one")]);
+    }
+    let deep = written("a", "one", 0, &json!({ "cwd": "/a/very/long/folder/of/日本語/to/show" }));
+    assert_eq!(lines(vec![(deep, None)], &options), ["now  …ng/folder/of/日本語/to/show  main  one"]);
+}
+
+#[test]
+fn no_line_of_a_list_is_wider_than_the_screen() {
+    let more = json!({ "branch": "b".repeat(60), "cwd": "/a/very/long/folder/of/日本語/to/show/in/a/list", "last_prompt": "漢字 ".repeat(30) });
+    for (width, ambiguous_is_wide) in (21..120).flat_map(|width| [(width, false), (width, true)]) {
+        let mut options = options(width);
+        options.screen = Screen { projects: true, ambiguous_is_wide, ..options.screen };
+        let long = written("a", &"a title that goes on … ".repeat(4), 0, &more);
+        let sessions = vec![(long, None), (written("b", "漢字のタイトル", 800, &more), None)];
+        for line in lines(sessions, &options) {
+            assert!(options.screen.width_of(&line) <= width, "{width}: {line:?}");
+        }
+    }
 }

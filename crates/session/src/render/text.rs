@@ -238,9 +238,10 @@ pub(crate) fn fit_by(text: &str, cells: usize, width: impl Fn(&str) -> usize) ->
         return text.to_owned();
     }
     let Some(room) = cells.checked_sub(width(CUT)) else { return String::new() };
-    let fits = |end: &usize| text.get(..*end).is_some_and(|kept| width(kept) <= room);
-    let ends = text.char_indices().map(|(at, char)| at + char.len_utf8());
-    let end = ends.take_while(fits).last().unwrap_or(0);
+    // By halves: lists have thousands of titles.
+    let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    let fitting = starts.partition_point(|end| text.get(..*end).is_some_and(|kept| width(kept) <= room));
+    let end = starts.get(fitting.saturating_sub(1)).copied().unwrap_or_default();
     let mut kept = text.get(..end).unwrap_or_default().to_owned();
     kept.truncate(kept.trim_end_matches(is_blank).len());
     kept + CUT

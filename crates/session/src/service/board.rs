@@ -1,4 +1,4 @@
-//! Gathers the sessions of the board.
+//! Gathers the sessions of the board and of lists.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use claude_ide_system::worktree;
 use serde::Serialize;
 
-use super::request::BoardOf;
+use super::request::{BoardOf, LineOf, LinesOf};
 use super::shared::Shared;
-use crate::board::{Board, Options, Session, draw};
+use crate::board::{Board, Listed, Session, choose, draw, list};
 use crate::cancel::Cancel;
 use crate::error::SessionError;
 use crate::id::SessionId;
@@ -25,6 +25,44 @@ pub(super) struct Drawn {
     board: Board,
     /// Not everything is counted yet: ask again.
     more: bool,
+}
+
+/// A session with the name of its linked worktree.
+#[derive(Serialize)]
+pub(super) struct Named {
+    #[serde(flatten)]
+    summary: Summary,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    worktree: Option<String>,
+}
+
+/// Folders of which the worktree is known: its top, and whether it is a linked one. Many sessions have the same.
+#[derive(Default)]
+struct Worktrees(HashMap<PathBuf, Option<(PathBuf, bool)>>);
+
+impl Worktrees {
+    fn of(&mut self, folder: &Path) -> Option<&(PathBuf, bool)> {
+        if !self.0.contains_key(folder) {
+            let top = worktree::top(folder).map(|top| (top.to_owned(), worktree::is_linked(top)));
+            self.0.insert(folder.to_owned(), top);
+        }
+        self.0.get(folder)?.as_ref()
+    }
+
+    fn name(&mut self, folder: Option<&Path>) -> Option<String> {
+        let (top, _) = self.of(folder?).filter(|(_, linked)| *linked)?;
+        Some(top.file_name()?.to_string_lossy().into_owned())
+    }
+
+    fn find(&mut self, session: &mut Session) {
+        if let Some((top, linked)) = session.cwd().and_then(|cwd| self.of(&cwd).cloned()) {
+            (session.worktree, session.linked) = (Some(top), linked);
+        }
+    }
+}
+
+fn session(id: SessionId, live: Option<LiveSession>, summary: Option<Summary>) -> Session {
+    Session { id, live, summary, tally: Tally::default(), worktree: None, linked: false }
 }
 
 /// Whether a folder is in one of the scopes.
@@ -51,13 +89,35 @@ impl Shared {
             }
         }
         let mut sessions = self.running(&scopes, &mut summaries);
-        let alone = |summary| Session { live: None, summary: Some(summary), tally: Tally::default(), worktree: None };
-        summaries.sort_unstable_by(|a, b| (b.updated, &b.id).cmp(&(a.updated, &a.id)));
-        summaries.dedup_by(|a, b| a.id == b.id);
-        sessions.extend(summaries.into_iter().map(alone));
-        Self::find_worktrees(&mut sessions);
-        let more = self.count(&mut sessions, &options, cancel);
-        Ok(Drawn { board: draw(sessions, &options), more })
+        sessions.extend(summaries.into_iter().map(|summary| session(summary.id.clone(), None, Some(summary))));
+        let mut worktrees = Worktrees::default();
+        sessions.iter_mut().for_each(|session| worktrees.find(session));
+        let (mut sessions, counts) = choose(sessions, &options);
+        let more = self.count(&mut sessions, cancel);
+        Ok(Drawn { board: draw(sessions, counts, &options), more })
+    }
+
+    /// The lines of a list.
+    pub(super) fn lines_now(&self, LinesOf { sessions, screen }: LinesOf) -> Vec<Listed> {
+        let by_pid: HashMap<u32, LiveSession> =
+            self.follows.lives.all().into_iter().map(|live| (live.pid, live)).collect();
+        let mut worktrees = Worktrees::default();
+        let one = |LineOf { id, file, pid, known }: LineOf| {
+            let live = pid.and_then(|pid| by_pid.get(&pid)).cloned();
+            let mut session = session(SessionId::new(&id), live, file.and_then(|file| self.summary_now(&file)));
+            worktrees.find(&mut session);
+            (session, known)
+        };
+        let sessions: Vec<_> = sessions.into_iter().map(one).collect();
+        list(&sessions, &screen)
+    }
+
+    /// The sessions of a place, each with the name of its worktree.
+    pub(super) fn named_now(&self, scope: &Scope, cancel: &Cancel) -> Result<Vec<Named>, SessionError> {
+        let mut worktrees = Worktrees::default();
+        let summaries = self.list_now(scope, cancel)?;
+        let one = |summary: Summary| Named { worktree: worktrees.name(summary.cwd.as_deref()), summary };
+        Ok(summaries.into_iter().map(one).collect())
     }
 
     /// The running sessions, with their summaries, which are taken out.
@@ -81,26 +141,16 @@ impl Shared {
         here.into_iter()
             .map(|live| {
                 let summary = written.remove(&live.id).or_else(|| self.summary_now(&self.transcript_of(&live)));
-                Session { live: Some(live), summary, tally: Tally::default(), worktree: None }
+                session(live.id.clone(), Some(live), summary)
             })
             .collect()
     }
 
-    fn find_worktrees(sessions: &mut [Session]) {
-        let mut known: HashMap<PathBuf, Option<PathBuf>> = HashMap::new();
+    /// Counts what they did. Returns whether some are not complete.
+    fn count(&self, sessions: &mut [Session], cancel: &Cancel) -> bool {
+        let (mut budget, mut more) = (BUDGET, false);
         for session in sessions {
-            let Some(cwd) = session.cwd() else { continue };
-            session.worktree =
-                known.entry(cwd).or_insert_with_key(|cwd| worktree::top(cwd).map(Path::to_owned)).clone();
-        }
-    }
-
-    /// Counts those that may have a row. Returns whether some are not complete.
-    fn count(&self, sessions: &mut [Session], options: &Options, cancel: &Cancel) -> bool {
-        let (mut budget, mut more, mut ended) = (BUDGET, false, 0);
-        for session in sessions.iter_mut().filter(|session| options.shows(session)) {
-            ended += usize::from(session.live.is_none());
-            let Some(summary) = session.summary.as_ref().filter(|_| ended <= options.ended) else { continue };
+            let Some(summary) = &session.summary else { continue };
             match self.with_store(|store| store.tally(&summary.file, &mut budget, cancel)) {
                 Ok(Some((tally, complete))) => {
                     session.tally = tally;

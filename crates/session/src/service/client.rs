@@ -69,9 +69,10 @@ impl Client {
             Request::Open(open) => self.open(open),
             Request::List(place) => {
                 let scope = Scope::from(place);
-                self.run(move |work| work.shared.list_now(&scope, &work.cancel))
+                self.run(move |work| work.shared.named_now(&scope, &work.cancel))
             }
             Request::Board(of) => self.run(move |work| work.shared.board_now(*of, &work.cancel)),
+            Request::Lines(of) => self.run(move |work| Ok(work.shared.lines_now(of))),
             Request::Find(find) => self.run(move |work| work.shared.find_now(&SessionId::new(&find.id))),
             Request::Stored(of) => self.run(move |work| work.shared.stored_now(&SessionId::new(&of.id), of.since)),
             Request::Mode {} => {

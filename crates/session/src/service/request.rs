@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use crate::board::Options;
+use crate::board::{Known, Options, Screen};
 use crate::render::{Export, RenderRequest};
 use crate::search::SearchOptions;
 use crate::store::Scope;
@@ -18,6 +18,8 @@ pub enum Request {
     List(Place),
     /// The sessions of some places as the rows of a board.
     Board(Box<BoardOf>),
+    /// Sessions as the lines of a list to choose from, in this order.
+    Lines(LinesOf),
     /// The transcript of a session.
     Find(Find),
     /// Opens a transcript, whose changes are reported until it is closed.
@@ -67,6 +69,28 @@ pub struct BoardOf {
     /// Known transcripts: only these are read again. By default, they are looked for.
     pub(super) files: Option<Vec<PathBuf>>,
     pub(super) options: Options,
+}
+
+/// Draws a list.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinesOf {
+    pub(super) sessions: Vec<LineOf>,
+    pub(super) screen: Screen,
+}
+
+/// A session of a list.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LineOf {
+    /// Its id; empty for a terminal that has no session yet.
+    pub(super) id: String,
+    /// Its transcript, if it was written.
+    pub(super) file: Option<PathBuf>,
+    /// The process that runs it.
+    pub(super) pid: Option<u32>,
+    /// In a list of terminals, what the client knows of it.
+    pub(super) known: Option<Known>,
 }
 
 /// Finds a session's transcript.
