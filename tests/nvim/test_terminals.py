@@ -4,6 +4,7 @@ The CLI is a stand-in: `harness/fake_cli.py`; `tests/e2e/test_terminals_real_cli
 """
 
 import json
+import re
 
 import pytest
 
@@ -275,6 +276,18 @@ def test_the_list_says_what_each_does_and_shows_the_chosen_one(start, cli, sessi
     ]
     nvim.wait(lambda: shown(nvim) == ["Claude"], what="the first one")
     assert nvim.lua(NAMES) == ["The fix", "parser", "Claude 2"]
+
+
+def test_two_terminals_of_one_session_are_told_apart(start, cli, sessions):
+    nvim = start("Claude", "Claude new")
+    session = sessions.write(nvim.project, ("fix it", "ok"), title="The fix")
+    report(nvim, cli, sessions, 0, session, "busy")
+    report(nvim, cli, sessions, 1, session, "idle")
+    nvim.cmd("set columns=160")
+    first, second = (re.split(r"\s{2,}", line.strip()) for line in listed(nvim))
+    assert (first[1], first[-2:]) == ("working", ["Claude", "fix it"]), first
+    assert (second[1], second[-2:]) == ("idle", ["Claude 2", "fix it"]), second
+    assert ("on the screen" in first, "on the screen" in second) == (False, True)
 
 
 def test_the_list_begins_at_the_terminal_on_the_screen(start):

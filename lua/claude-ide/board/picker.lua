@@ -284,7 +284,7 @@ end
 local function item_of(live, terminal, summaries, reviews)
   local known = live and summaries[live.id]
   ---@type claude-ide.sessions.Summary
-  local summary = known and known.summary
+  local summary = known and vim.deepcopy(known.summary) -- of which there may be another terminal
     or {
       id = live and live.id or "",
       file = "",
