@@ -3,15 +3,22 @@ local M = {}
 
 local HAS_METHODS = vim.fn.has("nvim-0.11") == 1
 
+---The clients of language servers.
+---@param filter? vim.lsp.get_clients.Filter
+---@return vim.lsp.Client[]
+function M.all(filter)
+  if not package.loaded["vim.lsp"] then
+    return {} -- no server runs, and loading it is slow
+  end
+  return vim.lsp.get_clients(filter)
+end
+
 ---The clients of a buffer, optionally only those that support a method.
 ---@param buf integer
 ---@param method? string
 ---@return vim.lsp.Client[]
 function M.clients(buf, method)
-  if not package.loaded["vim.lsp"] then
-    return {} -- no server runs, and loading it is slow
-  end
-  return vim.lsp.get_clients({
+  return M.all({
     bufnr = buf,
     method = method --[[@as any]],
   })
@@ -22,7 +29,7 @@ end
 ---@return boolean
 function M.is_starting(buf)
   -- Undocumented option; without it no client counts as starting.
-  local ok, all = pcall(vim.lsp.get_clients, { bufnr = buf, _uninitialized = true })
+  local ok, all = pcall(M.all, { bufnr = buf, _uninitialized = true })
   return ok and #all > #M.clients(buf)
 end
 
@@ -125,7 +132,7 @@ function M.files_changed(changes)
   for path, change in vim.spairs(changes) do
     events[#events + 1] = { uri = vim.uri_from_fname(path), type = change }
   end
-  for _, client in ipairs(vim.lsp.get_clients()) do
+  for _, client in ipairs(M.all()) do
     M.notify(client, "workspace/didChangeWatchedFiles", { changes = events })
     notified[#notified + 1] = client.id
   end

@@ -42,7 +42,7 @@ function M.attach()
       age(event.data.client_id)
     end,
   })
-  for _, client in ipairs(package.loaded["vim.lsp"] and vim.lsp.get_clients() or {}) do
+  for _, client in ipairs(lsp.all()) do
     age(client.id)
   end
 end

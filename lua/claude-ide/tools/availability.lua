@@ -69,7 +69,7 @@ local known = {} ---@type table<integer, table<string, integer>>
 
 ---@return boolean whether a running client supports it
 local function is_served(method)
-  return vim.iter(vim.lsp.get_clients()):any(function(client)
+  return vim.iter(lsp.all()):any(function(client)
     if lsp.supports(client, method) then
       return true
     end

@@ -303,7 +303,7 @@ local function symbol_servers(task, path)
     end
     return clients, bufs
   end
-  for _, client in ipairs(package.loaded["vim.lsp"] and vim.lsp.get_clients() or {}) do
+  for _, client in ipairs(lsp.all()) do
     for buf in vim.spairs(client.attached_buffers or {}) do
       local is_fit = vim.api.nvim_buf_is_loaded(buf) and lsp.supports(client, SYMBOLS, buf)
       if is_fit and not bufs[client.id] then

@@ -11,6 +11,7 @@ local guard = lazy("claude-ide.ui.guard")
 local ide_chat = lazy("claude-ide.chat")
 local ide_proposal = lazy("claude-ide.edits.proposal")
 local journal = lazy("claude-ide.edits.journal")
+local lsp = lazy("claude-ide.base.lsp")
 local notice = lazy("claude-ide.base.notice")
 local paths = lazy("claude-ide.base.path")
 local phrases = lazy("claude-ide.sessions.phrases")
@@ -409,7 +410,7 @@ local function leave(folder, to)
       end
     end)
   end
-  for _, client in ipairs(vim.lsp.get_clients()) do
+  for _, client in ipairs(lsp.all()) do
     if client.root_dir and is_in(client.root_dir, folder) then
       client:stop()
     end

@@ -33,7 +33,7 @@ local function tell(operation, method, files)
   if #files == 0 then
     return
   end
-  for _, client in ipairs(vim.lsp.get_clients()) do
+  for _, client in ipairs(lsp.all()) do
     if wants(client, operation) then
       lsp.notify(client, method, { files = files })
     end

@@ -4,6 +4,7 @@ local lazy = require("claude-ide.lazy")
 local bus = lazy("claude-ide.base.bus")
 local config = lazy("claude-ide.config")
 local file = lazy("claude-ide.base.file")
+local lsp = lazy("claude-ide.base.lsp")
 local path = lazy("claude-ide.base.path")
 local position = lazy("claude-ide.base.position")
 local privacy = lazy("claude-ide.server.privacy")
@@ -241,11 +242,8 @@ local function start()
       told[event.buf] = nil
     end,
   })
-  -- Loading vim.lsp is slow; if it is not loaded, no client runs.
-  if package.loaded["vim.lsp"] then
-    for _, client in ipairs(vim.lsp.get_clients()) do
-      servers.listen(client)
-    end
+  for _, client in ipairs(lsp.all()) do
+    servers.listen(client)
   end
 end
 
