@@ -6,6 +6,7 @@ local lazy = require("claude-ide.lazy")
 local announce = lazy("claude-ide.requests.announce")
 local availability = lazy("claude-ide.tools.availability")
 local background = lazy("claude-ide.terminal.background")
+local code_action = lazy("claude-ide.outbox.code_action")
 local companions = lazy("claude-ide.context.companions")
 local config = lazy("claude-ide.config")
 local diagnostics = lazy("claude-ide.language.diagnostics")
@@ -57,6 +58,7 @@ local function attach_the_rest()
   end
   ready.attach()
   availability.attach()
+  code_action.attach()
   if config.get().agents_ide then
     companions.attach()
   end

@@ -3,6 +3,9 @@ local M = {}
 
 local HAS_METHODS = vim.fn.has("nvim-0.11") == 1
 
+---Name of our own clients (outbox/code_action.lua), which no function here returns.
+M.OWN = "claude-ide"
+
 ---The clients of language servers.
 ---@param filter? vim.lsp.get_clients.Filter
 ---@return vim.lsp.Client[]
@@ -10,7 +13,9 @@ function M.all(filter)
   if not package.loaded["vim.lsp"] then
     return {} -- no server runs, and loading it is slow
   end
-  return vim.lsp.get_clients(filter)
+  return vim.tbl_filter(function(client)
+    return client.name ~= M.OWN
+  end, vim.lsp.get_clients(filter))
 end
 
 ---The clients of a buffer, optionally only those that support a method.

@@ -230,6 +230,7 @@
 ---@field context? claude-ide.Opts.context What a Claude that `:Claude` starts is told about your editor while it works: each text at most 2 kB, nothing of private files. `:Claude context` shows it. |claude-ide-context| Needs `hooks.enabled`.
 ---@field selection? claude-ide.Opts.selection What Neovim tells Claude about your current file and selection.
 ---@field mention? claude-ide.Opts.mention `:ClaudeSend` and `:Claude add`.
+---@field code_actions? boolean Offer |claude-ide-code-actions| while a CLI is connected.
 ---@field diagnostics? claude-ide.Opts.diagnostics Diagnostics of your language servers, which Claude requests before and after each edit.
 ---@field diff? claude-ide.Opts.diff Proposals: edits that wait for your answer.
 ---@field review? claude-ide.Opts.review Edits that Claude has made, with or without asking: `:Claude review`.
@@ -474,6 +475,7 @@
 ---@field context claude-ide.Config.context What a Claude that `:Claude` starts is told about your editor while it works: each text at most 2 kB, nothing of private files. `:Claude context` shows it. |claude-ide-context| Needs `hooks.enabled`.
 ---@field selection claude-ide.Config.selection What Neovim tells Claude about your current file and selection.
 ---@field mention claude-ide.Config.mention `:ClaudeSend` and `:Claude add`.
+---@field code_actions boolean Offer |claude-ide-code-actions| while a CLI is connected.
 ---@field diagnostics claude-ide.Config.diagnostics Diagnostics of your language servers, which Claude requests before and after each edit.
 ---@field diff claude-ide.Config.diff Proposals: edits that wait for your answer.
 ---@field review claude-ide.Config.review Edits that Claude has made, with or without asking: `:Claude review`.

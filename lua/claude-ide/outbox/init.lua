@@ -1,6 +1,6 @@
--- What waits to be said to sessions: one queue for each, of prompts from the page, the board and scripts, and of reasons for rejections,
--- which come first. An entry is handed over (transport.lua) once the user is not in the way: Claude is idle, its prompt is empty, and no
--- request waits.
+-- What waits to be said to sessions: one queue for each, of prompts from the page, the board, scripts and code actions, and of reasons for
+-- rejections, which come first. An entry is handed over (transport.lua) once the user is not in the way: Claude is idle, its prompt is
+-- empty, and no request waits.
 -- Invariants: an entry is sent once, taken back, or its writer is told why not. Those of a session are sent in order, and never mixed with
 -- the user's typing.
 -- Not here: what the agent of a chat has got already and will take up after its turn (chat/chat.lua), and mentions, which are for clients
@@ -25,7 +25,7 @@ local PATIENCE_MS = 60 * 60 * 1000
 ---Limit for a reason: Claude aborts its turn at a rejection. Measured: 40 to 300 ms, on a busy machine up to 3 s (2.1.329).
 local ABORT_MS = 30000
 
----@alias claude-ide.outbox.Kind "reason"|"board"|"page"|"script"
+---@alias claude-ide.outbox.Kind "reason"|"board"|"page"|"script"|"action"
 
 ---@class claude-ide.outbox.Rule
 ---@field sender string for notices
@@ -49,6 +49,7 @@ local RULES = {
   board = { sender = "The board", patience = PATIENCE_MS, late = LATE, is_given_back = true },
   page = { sender = "A page", patience = PATIENCE_MS, late = LATE },
   script = { sender = "A script", patience = PATIENCE_MS, late = LATE },
+  action = { sender = "A code action", patience = PATIENCE_MS, late = LATE, is_given_back = true },
 }
 
 ---@class claude-ide.outbox.Message

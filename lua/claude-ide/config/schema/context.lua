@@ -107,6 +107,12 @@ return {
     },
   },
   {
+    "code_actions",
+    kind = kind.boolean,
+    default = true,
+    doc = "Offer |claude-ide-code-actions| while a CLI is connected.",
+  },
+  {
     "diagnostics",
     doc = "Diagnostics of your language servers, which Claude requests before and after each edit.",
     fields = {
