@@ -60,3 +60,24 @@ def test_what_is_chosen_reaches_the_model_with_the_lines(start_with_claude, mock
     nvim.wait(lambda: not mock_api._scripted, what="the second prompt")
     assert '@"dir/with space.py#L2-3" Explain this.' in last_prompt(mock_api)
     assert "three = 3" in str(mock_api.conversation())
+
+
+def test_a_resolved_conflict_is_a_proposal(start_with_claude, mock_api):
+    text = "one\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> theirs\ntwo\n"
+    nvim = start_with_claude(args=["a.py"], files={"a.py": text})
+    begin(nvim, mock_api)
+    nvim.keys("<C-\\><C-n>")
+    nvim.cmd("wincmd p")
+    nvim.lua(SERVER)
+    nvim.wait(OURS, what="our client")
+
+    nvim.answer(-1)
+    edit = {"file_path": str(nvim.project / "a.py"), "old_string": text[4:-4], "new_string": "ab\n"}
+    mock_api.script(Reply(calls=[("Edit", edit)]), Reply(text="Resolved."))
+    nvim.keys("4Gga")
+    nvim.wait("require('claude-ide.edits.proposal').count() == 1", what="the proposal")
+    assert "@a.py#L2-6 Resolve this merge conflict" in last_prompt(mock_api)
+    assert (nvim.project / "a.py").read_text() == text
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'proposal'")
+    nvim.keys("ZZ")
+    nvim.wait(lambda: (nvim.project / "a.py").read_text() == "one\nab\ntwo\n", what="the edit")

@@ -272,10 +272,33 @@ def test_unsaved_lines_are_said_as_they_are_in_the_editor(editor, fake, with_ter
     )
 
 
+def test_resolve_is_offered_within_a_merge_conflict_with_all_of_its_lines(editor, fake, with_terminal):
+    ours = "=" * 7
+    text = f"good\n<<<<<<< HEAD\na\n||||||| base\nb\n{ours}\nc\n>>>>>>> theirs\nbetween\n<<<<<<< HEAD\n{ours}\nd\n>>>>>>> x\nafter\n"
+    text += f"heading\n{ours}\n<<<<<<<< eight\n{ours}\n>>>>>>>\n<<<<<<< without an end\n{ours}\n"
+    (editor.project / "a.py").write_text(text)
+    editor.cmd("edit!")
+    editor.wait(f"{OURS} == 1 and vim.fn.line('$') > 20")
+    lines = {
+        row: [
+            one["command"]["arguments"][0]["text"].split(" ")[0]
+            for one in editor.lua(ASK, INVOKED, row - 1)
+            if one["title"] == "Resolve with Claude"
+        ]
+        for row in range(1, len(text.splitlines()) + 1)
+    }
+    first, second = dict.fromkeys(range(2, 9), ["@a.py#L2-8"]), dict.fromkeys(range(10, 14), ["@a.py#L10-13"])
+    assert {row: found for row, found in lines.items() if found} == first | second
+    assert "Resolve with Claude" in titles(editor, "11G")
+    editor.lua("pick(#shown)")
+    editor.wait(lambda: typed(fake).startswith("@a.py#L10-13 Resolve this merge conflict: "), what="the prompt")
+
+
 def test_nothing_is_said_of_a_file_that_became_private_while_the_list_was_open(editor, fake, with_terminal):
     titles(editor, "2G")
     editor.lua("vim.b.claude_private = true")
     editor.lua("pick(1)")
+    editor.wait_notice("Not sent: the buffer is gone, or withheld from Claude.")
     editor.lua("vim.b.claude_private = nil")
     editor.wait(f"{OURS} == 1")
     titles(editor, "3G")

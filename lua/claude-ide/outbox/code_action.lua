@@ -1,4 +1,4 @@
--- "Fix with Claude" and "Explain with Claude" among `vim.lsp.buf.code_action()`: an in-process language server.
+-- "Fix with Claude", "Explain with Claude" and "Resolve with Claude" among `vim.lsp.buf.code_action()`: an in-process language server.
 -- While a CLI is connected it serves the buffer that the user is in, if a language server does: elsewhere a configuration may take any
 -- client for one. It has one client per position encoding, because Neovim warns of buffers whose clients differ.
 -- Invariants: it gets no text and no changes. No `LspAttach` is emitted for it, so users' configurations do not apply to it; a `LspDetach`
@@ -18,6 +18,7 @@ local paths = lazy("claude-ide.base.path")
 local position = lazy("claude-ide.base.position")
 local privacy = lazy("claude-ide.server.privacy")
 local route_to = lazy("claude-ide.outbox.route")
+local safely = lazy("claude-ide.base.safely")
 local server = lazy("claude-ide.server")
 local sessions = lazy("claude-ide.sessions")
 local terminals = lazy("claude-ide.terminal")
@@ -34,8 +35,11 @@ local INVOKED = 1
 ---@type table<integer, string>
 local SEVERITIES = { "error", "warning", "info", "hint" }
 local MOST_DIAGNOSTICS, MOST_MESSAGE_BYTES, TITLE_WIDTH = 20, 1000, 60
+local RESOLVE = "Resolve this merge conflict: keep what both sides intend, and remove the markers."
 ---Limits for unsaved text.
 local MOST_LINES, MOST_TEXT_BYTES = 200, 8000
+---Limit for each part of a conflict, before and after the cursor.
+local MOST_CONFLICT_LINES = 2000
 
 ---Why no terminal of this Neovim can get a prompt.
 ---@param terminal? claude-ide.terminal.Session
@@ -144,6 +148,34 @@ local function diagnostics_on(buf, first, last)
   return found
 end
 
+---The merge conflict around a line, with its markers.
+---@param buf integer
+---@param row integer from 0
+---@return integer? first from 0
+---@return integer? last inclusive
+local function conflict_at(buf, row)
+  local from = math.max(row - MOST_CONFLICT_LINES, 0)
+  local lines = api.nvim_buf_get_lines(buf, from, row + MOST_CONFLICT_LINES, false)
+  local here = row - from + 1
+  local first, is_divided ---@type integer?, boolean
+  for at, line in ipairs(lines) do
+    local marks = line:match("^[<=>]+")
+    local marker = marks and #marks == 7 and marks:sub(1, 1) or nil
+    if marker == "<" and at <= here then
+      first, is_divided = at, false
+    elseif marker == "<" and not first then
+      return nil
+    elseif marker == "=" then
+      is_divided = true
+    elseif marker == ">" then
+      if first and is_divided and at >= here then
+        return from + first - 1, from + at - 1
+      end
+      first = nil
+    end
+  end
+end
+
 ---@param diagnostic vim.Diagnostic
 ---@return string on one line
 local function message_of(diagnostic)
@@ -151,22 +183,11 @@ local function message_of(diagnostic)
   return position.valid(position.truncate(message, MOST_MESSAGE_BYTES))
 end
 
----@param buf integer
----@param title string
----@param text string
----@return lsp.CodeAction
-local function action(buf, title, text)
-  return {
-    title = title,
-    command = { title = title, command = COMMAND, arguments = { { buf = buf, text = text } } },
-  }
-end
-
 ---@param found vim.Diagnostic[] not empty
 ---@return string title
 ---@return string request
 local function fix(found)
-  local lines = { " Fix this:" }
+  local lines = { "Fix this:" }
   for index = 1, math.min(#found, MOST_DIAGNOSTICS) do
     local each = found[index]
     local source = each.source and (" (%s)"):format(each.source) or ""
@@ -195,24 +216,37 @@ local function offered(params)
   end
   sessions.attach() -- what is chosen is for one
   local first, last, is_selection = lines_of(params.range)
-  local mention, unsaved = mention_of(buf, first, last), unsaved_text(buf, first, last)
   local actions, found = {}, diagnostics_on(buf, first, last)
+  ---@param title string
+  ---@param request string
+  ---@param from integer from 0
+  ---@param to integer inclusive
+  local function offer(title, request, from, to)
+    local text = ("%s %s%s"):format(mention_of(buf, from, to), request, unsaved_text(buf, from, to))
+    local command = { title = title, command = COMMAND, arguments = { { buf = buf, text = text } } }
+    actions[#actions + 1] = { title = title, command = command }
+  end
   if found[1] then
     local title, request = fix(found)
-    actions[#actions + 1] = action(buf, title, mention .. request .. unsaved)
+    offer(title, request, first, last)
   end
   if is_selection then
-    actions[#actions + 1] = action(buf, "Explain with Claude", mention .. " Explain this." .. unsaved)
+    offer("Explain with Claude", "Explain this.", first, last)
+  end
+  local begins, ends = conflict_at(buf, first)
+  if begins and ends then
+    offer("Resolve with Claude", RESOLVE, begins, ends)
   end
   return actions
 end
 
----@param params { command: string, arguments: { buf: integer, text: string }[] } as `action` made them
+---@param params { command: string, arguments: { buf: integer, text: string }[] } as `offered` made them
 local function execute(params)
   local chosen = params.arguments[1]
-  if privacy.verdict(chosen.buf) == "tell" then
-    say(chosen.text)
+  if privacy.verdict(chosen.buf) ~= "tell" then
+    return notice.warn("Not sent: the buffer is gone, or withheld from Claude.")
   end
+  say(chosen.text)
 end
 
 ---Leaves a buffer, unless by the client of an encoding.
@@ -257,8 +291,8 @@ local function server_of(encoding)
       }
       return { capabilities = capabilities, serverInfo = { name = lsp.OWN } }
     end,
-    ["textDocument/codeAction"] = offered,
-    ["workspace/executeCommand"] = execute,
+    ["textDocument/codeAction"] = safely.wrap("offer code actions", offered),
+    ["workspace/executeCommand"] = safely.wrap("run a code action", execute),
   }
   ---@param dispatchers vim.lsp.rpc.Dispatchers
   return function(dispatchers)
