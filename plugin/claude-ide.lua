@@ -49,6 +49,9 @@ plug("n", "<Plug>(claude-diffs)", "<Cmd>Claude diffs<CR>", "list the proposals")
 plug("n", "<Plug>(claude-board)", "<Cmd>Claude board<CR>", "show all sessions of this project")
 plug("n", "<Plug>(claude-sessions)", "<Cmd>Claude sessions<CR>", "list the sessions of this project")
 plug("n", "<Plug>(claude-transcript)", "<Cmd>Claude transcript<CR>", "show the transcript of the session")
+plug("n", "<Plug>(claude-follow)", "<Cmd>Claude follow<CR>", "follow Claude, pause or go on")
+plug("n", "<Plug>(claude-follow-next)", "<Cmd>Claude follow next<CR>", "go to the next place of the turn")
+plug("n", "<Plug>(claude-follow-prev)", "<Cmd>Claude follow previous<CR>", "go to the place before")
 plug("n", "<Plug>(claude-review)", "<Cmd>Claude review<CR>", "review what Claude changed")
 plug(
   "n",

@@ -49,6 +49,7 @@ return {
   { "notebook" },
   { "language", { { "diagnostics" }, { "*" } } },
   { "edits", { { "unapproved", "watch" }, { "journal" }, { "changeset" }, { "proposal", "review" } } },
+  { "follow", { { "preview" }, { "*" } } },
   { "context", { { "mention", "selection" }, { "*" }, { "hook_context" } } },
   { "chat", { { "*" }, { "inline" } } },
   { "outbox", { { "route" }, { "transport" }, { "*" } } },

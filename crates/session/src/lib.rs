@@ -75,4 +75,4 @@ pub use stream_line::Spoken;
 pub use text::Text;
 pub use time::{Millis, age};
 pub use tool_result::{EditTexts, FileChange, Hunk, Outcome};
-pub use transcript::{Batch, Call, ChangedFile, ChangedFiles, Position, Transcript};
+pub use transcript::{Batch, Call, ChangedFile, ChangedFiles, Location, LocationKind, Locations, Position, Transcript};

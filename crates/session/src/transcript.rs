@@ -3,6 +3,7 @@
 //! Only the index stays in memory (measured: under 300 bytes a line); a message is read from the file on demand.
 
 mod changes;
+mod locations;
 mod shown;
 mod unrecorded;
 
@@ -24,6 +25,7 @@ use crate::model::{RowKind, Usage};
 use crate::tail::{Tail, TailEvent};
 use crate::tool_result::EditTexts;
 pub use changes::{Call, ChangedFile, ChangedFiles};
+pub use locations::{Location, LocationKind, Locations};
 pub use shown::Batch;
 use unrecorded::ShownMessages;
 

@@ -4,6 +4,7 @@ local lazy = require("claude-ide.lazy")
 local asks = lazy("claude-ide.requests.asks")
 local board = lazy("claude-ide.board")
 local conflict = lazy("claude-ide.edits.watch.conflict")
+local follow = lazy("claude-ide.follow")
 local log = lazy("claude-ide.base.log")
 local notice = lazy("claude-ide.base.notice")
 local picker = lazy("claude-ide.board.picker")
@@ -244,6 +245,17 @@ return {
     choices = { "turn", "session", "all" },
     run = function(words)
       return review.open(words[1] --[[@as claude-ide.review.Scope?]])
+    end,
+  },
+  {
+    name = "follow",
+    args = "[next | previous | stop]",
+    doc = "Follow Claude: another window goes where it reads, edits and searches, see |claude-ide-follow|. Entering or "
+      .. "scrolling that window pauses it. Again: go on after a pause, or end it. `next` and `previous` go through the "
+      .. "places of the turn that was followed last.",
+    choices = { "next", "previous", "stop" },
+    run = function(words)
+      return follow.command(words[1])
     end,
   },
   {

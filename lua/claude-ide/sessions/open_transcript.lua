@@ -127,6 +127,15 @@ function Transcript:changed_files(offset, since, done)
   return self:ask({ changed_files = { offset = offset, since = since } }, done)
 end
 
+---Places in files that calls read, changed or found, for results from a byte offset on, and the next offset.
+---@param offset integer 0 at first
+---@param since integer omit calls that ended before
+---@param done claude-ide.sessions.Done<claude-ide.sessions.Locations>
+---@return fun() cancel
+function Transcript:locations(offset, since, done)
+  return self:ask({ locations = { offset = offset, since = since } }, done)
+end
+
 ---Shows the branch through a message; nil: follow the newest branch.
 ---@param through integer?
 ---@param done claude-ide.sessions.Done<claude-ide.sessions.Delta>

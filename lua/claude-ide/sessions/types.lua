@@ -208,6 +208,20 @@
 
 ---A subagent; its file opens like a session's. If its description or link to a call arrives after the call was drawn, a change names
 ---the call's row, or no rows if the call is another subagent's: read `agents` again.
+---A place in a file that a call read, changed or found.
+---@class claude-ide.sessions.Location
+---@field tool_use_id string
+---@field path string a search may name it relative to the session's folder
+---@field kind "read"|"edit"|"create"|"search"
+---@field first integer line, 1-based
+---@field last? integer line; nil: to the end of the file
+---@field at? integer when the call ended
+---@field said? string the last line of what Claude said before it
+
+---@class claude-ide.sessions.Locations
+---@field locations claude-ide.sessions.Location[]
+---@field offset integer for the next request
+
 ---@class claude-ide.sessions.Agent
 ---@field id string
 ---@field file string

@@ -234,6 +234,7 @@ impl Reader {
             Question::ChangedFiles { offset, since } => {
                 reply(transcript.changed_files(offset, Millis(since), &self.cancel))
             }
+            Question::Locations { offset, since } => reply(transcript.locations(offset, Millis(since), &self.cancel)),
             Question::ShowBranch { through } => {
                 let delta = transcript.show_branch(through.map(NodeId::from_number)).map_err(|error| chain(&error))?;
                 json(&Moved { delta: Change { delta, shift: None }, info: self.info(false)? })

@@ -137,6 +137,7 @@ pub(super) enum Question {
     Messages { ids: Vec<u32>, max_text: usize },
     EditTexts { tool_use_id: String },
     ChangedFiles { offset: u64, since: i64 },
+    Locations { offset: u64, since: i64 },
     ShowBranch { through: Option<u32> },
     Sidechain { first: u32 },
     Position { id: u32 },

@@ -1,0 +1,407 @@
+-- `:Claude follow`: a window goes where Claude reads, changes and finds, as its transcript tells, and the user's entering or scrolling pauses
+-- it. Of several sessions it follows the one that began, until that has been quiet for a while.
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.base.bus")
+local clock = lazy("claude-ide.base.clock")
+local file_window = lazy("claude-ide.ui.file_window")
+local hidden = lazy("claude-ide.editor.buffer.hidden")
+local journal = lazy("claude-ide.edits.journal")
+local notice = lazy("claude-ide.base.notice")
+local paths = lazy("claude-ide.base.path")
+local preview = lazy("claude-ide.follow.preview")
+local privacy = lazy("claude-ide.server.privacy")
+local safely = lazy("claude-ide.base.safely")
+local server = lazy("claude-ide.server")
+local workspace = lazy("claude-ide.server.workspace")
+
+local M = {}
+
+---Another session is followed if that one has been quiet for so long.
+M.QUIET_MS = 5000
+---In a storm of calls one is shown in this time, the last one.
+local REST_MS = 100
+---Steps that are remembered.
+local MOST_STEPS = 500
+
+---@class claude-ide.follow.Step a place that Claude was at
+---@field path string absolute
+---@field kind "read"|"edit"|"create"|"search"
+---@field first integer 1-based
+---@field last? integer nil: to the end of the file
+---@field agent integer number of the agent
+---@field name? string of a subagent
+---@field said? string
+---@field at integer milliseconds since the epoch
+
+---@class claude-ide.follow.Reading a transcript
+---@field offset integer bytes that were read
+---@field epoch integer
+---@field busy boolean
+---@field again boolean
+
+---@class claude-ide.follow.Following
+---@field preview claude-ide.follow.Preview
+---@field since integer milliseconds since the epoch
+---@field readings table<string, claude-ide.follow.Reading> by file
+---@field agents string[] files of the transcripts, by number
+---@field names table<string, string> of subagents, by file
+---@field client? integer the followed one
+---@field heard integer when it did something last
+---@field paused boolean
+---@field next? claude-ide.follow.Step to be shown
+---@field resting boolean
+---@field timer uv.uv_timer_t
+
+---@type claude-ide.follow.Following?
+local following
+
+---Where Claude was in the last turn that was followed, oldest first; they outlive the following.
+---@type claude-ide.follow.Step[]
+local steps = {}
+---The step that the user went to last.
+local at_step ---@type integer?
+
+local group = vim.api.nvim_create_augroup("claude-ide.follow", { clear = true })
+
+local VERBS = { read = "reads", edit = "edited", create = "created", search = "found" }
+
+---@param step claude-ide.follow.Step
+---@return string
+local function words(step)
+  local who = step.name and ("Claude’s “%s”"):format(step.name) or "Claude"
+  return ("%s %s this"):format(who, VERBS[step.kind])
+end
+
+---@param step claude-ide.follow.Step
+---@return string
+local function name_of(step)
+  return vim.fn.strtrans(vim.fs.basename(step.path))
+end
+
+---Shows the step that is due.
+local function show_next()
+  local now = following
+  local step = now and now.next
+  if not now or not step or now.paused then
+    return
+  end
+  now.next = nil
+  local window = now.preview
+  if not window:is_ours() or window:is_scrolled() or window.win == vim.api.nvim_get_current_win() then
+    return M.pause()
+  elseif privacy.denied_by(step.path) then
+    return window:say(("%s: %s, which is private"):format(words(step), name_of(step)), step.agent)
+  end
+  local buf, why_not = hidden.load(step.path)
+  if not buf then
+    return window:say(
+      ("%s: %s, %s"):format(words(step), name_of(step), why_not or "it is not there"),
+      step.agent
+    )
+  end
+  local first, last = window:show(buf, step.first, step.last)
+  local unsaved = vim.bo[buf].modified and " (unsaved here)" or ""
+  local said = step.said and ": " .. step.said or ""
+  window:mark(words(step) .. unsaved .. said, step.agent, first, last)
+end
+
+---Whether windows can be changed: not in the command-line window, and not under a popup menu.
+---@return boolean
+local function is_free()
+  return vim.fn.getcmdwintype() == "" and vim.fn.pumvisible() == 0
+end
+
+---Shows the latest step now, or after a rest.
+local function show_soon()
+  local now = following
+  if not now or now.resting then
+    return
+  end
+  now.resting = true
+  now.timer:start(
+    REST_MS,
+    0,
+    vim.schedule_wrap(function()
+      if following == now then
+        now.resting = false
+        if now.next then
+          show_soon()
+        end
+      end
+    end)
+  )
+  if is_free() then
+    safely.wrap("follow Claude", show_next)()
+  end
+end
+
+---@param client integer
+---@param path string
+---@return string absolute
+local function absolute(client, path)
+  if path:sub(1, 1) ~= "/" then
+    local known = server.client(client)
+    path = (known and known.roots[1] or workspace.folders()[1]) .. "/" .. path
+  end
+  return paths.normalize(path)
+end
+
+---Whether the client's places are shown: those of one client at a time.
+---@param client integer
+---@return boolean
+local function is_followed(client)
+  local now = assert(following)
+  if now.client ~= client and now.client and vim.uv.now() - now.heard < M.QUIET_MS then
+    return false
+  end
+  now.client, now.heard = client, vim.uv.now()
+  return true
+end
+
+---@param client integer
+---@param file string its transcript
+---@param locations claude-ide.sessions.Location[]
+local function took(client, file, locations)
+  local now = assert(following)
+  if #locations == 0 or not is_followed(client) then
+    return
+  end
+  local agent = vim.fn.index(now.agents, file) + 1
+  if agent == 0 then
+    table.insert(now.agents, file)
+    agent = #now.agents
+  end
+  local began = journal.began(client)
+  if began and steps[1] and steps[#steps].at < began then
+    steps, at_step = {}, nil
+  end
+  for _, location in ipairs(locations) do
+    ---@type claude-ide.follow.Step
+    local step = {
+      path = absolute(client, location.path),
+      kind = location.kind,
+      first = location.first,
+      last = location.last,
+      agent = agent,
+      name = now.names[file],
+      said = location.said,
+      at = location.at or clock.now(),
+    }
+    steps[#steps + 1] = step
+    if #steps > MOST_STEPS then
+      table.remove(steps, 1)
+    end
+  end
+  if not now.paused then
+    now.next = steps[#steps]
+    show_soon()
+  end
+end
+
+---@param client integer
+---@param transcript claude-ide.sessions.Transcript
+local function read(client, transcript)
+  local now = following
+  if not now then
+    return
+  end
+  local info = transcript:info()
+  local reading = now.readings[info.file]
+  if not reading or reading.epoch ~= info.epoch then
+    reading = { offset = 0, epoch = info.epoch, busy = false, again = false }
+    now.readings[info.file] = reading
+  end
+  for _, agent in ipairs(info.agents) do
+    now.names[agent.file] = agent.description or agent.agent_type
+  end
+  if reading.busy then
+    reading.again = true
+    return
+  end
+  reading.busy, reading.again = true, false
+  transcript:locations(reading.offset, now.since, function(found)
+    reading.busy = false
+    if following ~= now then
+      return
+    elseif found then
+      reading.offset = found.offset
+      took(client, info.file, found.locations)
+    end
+    if reading.again then
+      read(client, transcript)
+    end
+  end)
+end
+
+local listen = require("claude-ide.base.once")(function()
+  bus.on("transcript_grew", read)
+end)
+
+---The user has taken the window: it stays as it is until they say so.
+function M.pause()
+  local now = following
+  if now and not now.paused then
+    now.paused, now.next = true, nil
+    if now.preview.win == vim.api.nvim_get_current_win() then
+      now.preview:hand_over()
+    end
+    now.preview:say(("paused · %s goes on"):format(notice.way_to("follow")), 1)
+  end
+end
+
+---Ends it. The window stays where it is.
+function M.stop()
+  local now = following
+  following = nil
+  if now then
+    vim.api.nvim_clear_autocmds({ group = group })
+    now.timer:close()
+    now.preview:close()
+  end
+end
+
+---@param now claude-ide.follow.Following
+local function watch(now)
+  local function is_here()
+    return vim.api.nvim_get_current_win() == now.preview.win
+  end
+  vim.api.nvim_create_autocmd({ "WinEnter", "CursorMoved", "ModeChanged" }, {
+    group = group,
+    desc = "Claude Code: entering the window that follows Claude pauses it",
+    callback = function()
+      if not now.paused and is_here() then
+        M.pause()
+      end
+    end,
+  })
+  vim.api.nvim_create_autocmd("WinScrolled", {
+    group = group,
+    pattern = tostring(now.preview.win),
+    desc = "Claude Code: scrolling the window that follows Claude pauses it",
+    callback = function()
+      if not now.paused and now.preview:is_scrolled() then
+        M.pause()
+      end
+    end,
+  })
+  vim.api.nvim_create_autocmd("WinClosed", {
+    group = group,
+    pattern = tostring(now.preview.win),
+    desc = "Claude Code: closing the window that follows Claude ends it",
+    callback = M.stop,
+  })
+end
+
+---@return claude-ide.follow.Following
+local function start()
+  listen()
+  journal.attach()
+  ---@type claude-ide.follow.Following
+  local now = {
+    preview = preview.open(),
+    since = clock.now(),
+    readings = {},
+    agents = {},
+    names = {},
+    heard = 0,
+    paused = false,
+    resting = false,
+    timer = assert(vim.uv.new_timer()),
+  }
+  following = now
+  watch(now)
+  return now
+end
+
+---Starts to follow, goes on after a pause, or ends it.
+---@return boolean? ok
+---@return string? err
+function M.toggle()
+  if not server.is_running() then
+    return nil, "no Claude is connected: `:Claude` starts one"
+  end
+  local now = following
+  if not now then
+    start()
+    notice.info(("Following Claude. %s ends it."):format(notice.way_to("follow")))
+  elseif now.paused and now.preview.win ~= vim.api.nvim_get_current_win() and now.preview:is_ours() then
+    now.paused = false
+    now.preview.topline = nil
+    now.preview:unmark()
+    now.next = steps[#steps]
+    show_soon()
+  elseif now.paused then
+    -- The user is in its window, or shows something else there: another window follows.
+    M.stop()
+    start()
+  else
+    M.stop()
+  end
+  return true
+end
+
+---Goes to the next or previous place of the turn that was followed last.
+---@param by 1|-1
+---@return boolean? ok
+---@return string? err
+function M.step(by)
+  if not steps[1] then
+    return nil, "no places are known: `:Claude follow` notes them"
+  end
+  M.pause()
+  local wanted = (at_step or (by > 0 and 0 or #steps + 1)) + by
+  if not steps[wanted] then
+    notice.info(by > 0 and "This is the last place of the turn." or "This is the first place of the turn.")
+    return true
+  end
+  at_step = wanted
+  local step = steps[wanted]
+  local buf, why_not = hidden.load(step.path)
+  if not buf then
+    return nil, ("%s cannot be shown: %s"):format(paths.short(step.path), why_not or "it is not there")
+  end
+  vim.cmd("normal! m'")
+  local win = file_window.show(buf)
+  if win then
+    local first = math.min(step.first, vim.api.nvim_buf_line_count(buf))
+    vim.api.nvim_win_set_cursor(win, { first, 0 })
+    vim.api.nvim_win_call(win, function()
+      vim.cmd("normal! zvzz")
+    end)
+  end
+  notice.info(("%d of %d: %s:%d, %s"):format(wanted, #steps, name_of(step), step.first, words(step)))
+  return true
+end
+
+---@param word? string "next", "previous" or "stop"
+---@return boolean? ok
+---@return string? err
+function M.command(word)
+  if word == "stop" then
+    M.stop()
+    return true
+  elseif word then
+    return M.step(word == "next" and 1 or -1)
+  end
+  return M.toggle()
+end
+
+---Whether a window follows Claude now.
+---@return "following"|"paused"|nil
+function M.state()
+  return following and (following.paused and "paused" or "following") or nil
+end
+
+---Its window.
+---@return integer?
+function M.window()
+  return following and following.preview.win
+end
+
+---The places of the turn that was followed last, oldest first.
+---@return claude-ide.follow.Step[]
+function M.steps()
+  return vim.deepcopy(steps)
+end
+
+return M
