@@ -17,6 +17,6 @@ build = {
   type = "command",
   build_command = "scripts/build.sh",
   install_command = "mkdir -p $(PREFIX)/pack/claude/start/claude-ide.nvim"
-    .. " && cp -R Cargo.toml Cargo.lock build build.lua crates doc kernel lua plugin scripts web"
+    .. " && cp -R Cargo.toml Cargo.lock build build.lua crates doc kernel lua mod plugin scripts web"
     .. " $(PREFIX)/pack/claude/start/claude-ide.nvim",
 }

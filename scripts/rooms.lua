@@ -45,7 +45,7 @@ return {
   { "sessions", { { "types", "waits" }, { "phrases", "live" }, { "*" } } },
   { "terminal", { { "*" }, { "background" }, { "own" }, { "session_actions" } } },
   { "transcript", { { "*" } } },
-  { "requests", { { "*", "changed_calls" }, { "asks", "notify" }, { "announce", "card" } } },
+  { "requests", { { "*", "changed_calls" }, { "asks", "notify" }, { "announce", "card", "refusals" } } },
   { "notebook" },
   { "language", { { "diagnostics" }, { "*" } } },
   { "edits", { { "unapproved", "watch" }, { "journal" }, { "changeset" }, { "proposal", "review" } } },

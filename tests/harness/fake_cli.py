@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 CLI = """#!{python}
-import json, os, signal, subprocess, sys, tty
+import json, os, signal, subprocess, sys, tty, zipfile
 
 os.makedirs({folder!r}, exist_ok=True)
 started = {{"argv": sys.argv[1:], "cwd": os.getcwd(), "env": dict(os.environ), "pid": os.getpid()}}
-started |= {{"tools": None, "settings": None}}
+started |= {{"tools": None, "settings": None, "mod": None}}
 for argument in sys.argv[1:]:
     if argument.startswith("--mcp-config=/"):
         started["argv"].remove(argument)
@@ -19,6 +19,10 @@ for argument in sys.argv[1:]:
     if argument.startswith("--settings=/"):
         started["argv"].remove(argument)
         started["settings"] = open(argument.removeprefix("--settings=")).read()
+    if argument.startswith("--plugin-dir=/") and argument.endswith(".zip"):
+        started["argv"].remove(argument)
+        with zipfile.ZipFile(argument.removeprefix("--plugin-dir=")) as archive:
+            started["mod"] = {{name: archive.read(name).decode() for name in archive.namelist()}}
 if os.isatty(0):
     tty.setraw(0)  # what was typed before is lost
 number, typed = 0, None
@@ -76,7 +80,8 @@ class FakeCli:
         return {"PATH": f"{self.bin}{os.pathsep}{os.environ['PATH']}"}
 
     def starts(self) -> list[dict]:
-        """Its starts. The arguments with the editor's tools and with hooks are in `tools` and `settings`, as text, not in `argv`."""
+        """Its starts. The arguments with the editor's tools, hooks and mod are in `tools` and `settings`, as text, and in `mod`, as texts
+        by file; not in `argv`."""
         found = sorted(self.folder.glob("*.json"), key=lambda path: int(path.stem))
         return [json.loads(path.read_text()) for path in found]
 

@@ -618,6 +618,7 @@ def test_another_terminal_gets_a_command_that_finds_this_neovim(start, tmp_path,
     port = nvim.lua("return require('claude-ide.server').info().port")
     (tools,) = [argument for argument in arguments() if argument.startswith("--mcp-config=")]
     (settings,) = [argument for argument in arguments() if argument.startswith("--settings=")]
+    (mod,) = [argument for argument in arguments() if argument.startswith("--plugin-dir=")]
     config = Path(tools.removeprefix("--mcp-config="))
     assert config.stat().st_mode & 0o777 == 0o600, (
         "the environment does not get there, and a command can be read by all"
@@ -627,7 +628,7 @@ def test_another_terminal_gets_a_command_that_finds_this_neovim(start, tmp_path,
     command = ["env", f"CLAUDE_CODE_SSE_PORT={port}", "ENABLE_IDE_INTEGRATION=true"]
     command += ["NO_PROXY=localhost,127.0.0.1", "no_proxy=localhost,127.0.0.1"]
     (script,) = [argument for argument in arguments() if argument.endswith(".sh")]
-    command += ["sh", script, "claude", tools, settings, "--resume"]
+    command += ["sh", script, "claude", tools, settings, mod, "--resume"]
     expected = [*tail, *command]
     if "{command}" in tail:
         expected = ["-d", nvim.lua("return vim.fn.getcwd()"), *command, "--hold"]

@@ -32,6 +32,9 @@
 ---@field enabled? boolean Show Claude's requests in Neovim and on the web page, too; the first answer wins. Show its answers line by line in transcripts and on the page.
 ---@field held_dialog_s? integer Claude opens the dialog for a subagent's request or an MCP server's form only after Neovim has answered. How long Neovim holds them for you, in seconds. 0, or while Neovim is not focused and no page is served: ask in the terminal only.
 
+---@class claude-ide.Opts.auto_mode
+---@field refusals? "ask"|"leave" What becomes of a call that auto mode refuses. `ask`: you are asked, while Neovim is focused or a page is served. `leave`: it stays refused. Needs `hooks.enabled`, and Claude Code 2.1.287 or newer.
+
 ---@class claude-ide.Opts.workspace
 ---@field root_markers? string[] Files and folders that mark the root of a project.
 ---@field folders? string[]|fun(): string[] The folders, or a function that returns them. Not set: the projects, found by `root_markers`, of the current directories and of your open files, the current one first.
@@ -226,6 +229,7 @@
 ---@field agents_ide? boolean Let Gemini CLI and Qwen Code find this Neovim, too: they show their edits as diffs here, and learn the open files, the cursor and the selection. |claude-ide-companions| Changes apply after a restart of Neovim or `:Claude restart`.
 ---@field tools? claude-ide.Opts.tools Editor tools for Claude: language servers, buffers, lists. |claude-ide-tools| Changes apply after a restart of Neovim or `:Claude restart`.
 ---@field hooks? claude-ide.Opts.hooks Hooks of a Claude started by `:Claude`. |claude-ide-decide| Changes apply from its next start.
+---@field auto_mode? claude-ide.Opts.auto_mode Auto mode of a Claude started by `:Claude`. |claude-ide-modes| Changes apply from its next start.
 ---@field workspace? claude-ide.Opts.workspace The folders of your project. A CLI that runs in one of them finds this Neovim.
 ---@field context? claude-ide.Opts.context What a Claude that `:Claude` starts is told about your editor while it works: each text at most 2 kB, nothing of private files. `:Claude context` shows it. |claude-ide-context| Needs `hooks.enabled`.
 ---@field selection? claude-ide.Opts.selection What Neovim tells Claude about your current file and selection.
@@ -276,6 +280,9 @@
 ---@class claude-ide.Config.hooks
 ---@field enabled boolean Show Claude's requests in Neovim and on the web page, too; the first answer wins. Show its answers line by line in transcripts and on the page.
 ---@field held_dialog_s integer Claude opens the dialog for a subagent's request or an MCP server's form only after Neovim has answered. How long Neovim holds them for you, in seconds. 0, or while Neovim is not focused and no page is served: ask in the terminal only.
+
+---@class claude-ide.Config.auto_mode
+---@field refusals "ask"|"leave" What becomes of a call that auto mode refuses. `ask`: you are asked, while Neovim is focused or a page is served. `leave`: it stays refused. Needs `hooks.enabled`, and Claude Code 2.1.287 or newer.
 
 ---@class claude-ide.Config.workspace
 ---@field root_markers string[] Files and folders that mark the root of a project.
@@ -471,6 +478,7 @@
 ---@field agents_ide boolean Let Gemini CLI and Qwen Code find this Neovim, too: they show their edits as diffs here, and learn the open files, the cursor and the selection. |claude-ide-companions| Changes apply after a restart of Neovim or `:Claude restart`.
 ---@field tools claude-ide.Config.tools Editor tools for Claude: language servers, buffers, lists. |claude-ide-tools| Changes apply after a restart of Neovim or `:Claude restart`.
 ---@field hooks claude-ide.Config.hooks Hooks of a Claude started by `:Claude`. |claude-ide-decide| Changes apply from its next start.
+---@field auto_mode claude-ide.Config.auto_mode Auto mode of a Claude started by `:Claude`. |claude-ide-modes| Changes apply from its next start.
 ---@field workspace claude-ide.Config.workspace The folders of your project. A CLI that runs in one of them finds this Neovim.
 ---@field context claude-ide.Config.context What a Claude that `:Claude` starts is told about your editor while it works: each text at most 2 kB, nothing of private files. `:Claude context` shows it. |claude-ide-context| Needs `hooks.enabled`.
 ---@field selection claude-ide.Config.selection What Neovim tells Claude about your current file and selection.

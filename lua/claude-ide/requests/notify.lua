@@ -8,6 +8,7 @@ local bus = lazy("claude-ide.base.bus")
 local catalogue = lazy("claude-ide.sessions.catalogue")
 local clock = lazy("claude-ide.base.clock")
 local config = lazy("claude-ide.config")
+local native = lazy("claude-ide.library.native")
 local notice = lazy("claude-ide.base.notice")
 local own = lazy("claude-ide.terminal.own")
 local phrases = lazy("claude-ide.sessions.phrases")
@@ -52,15 +53,35 @@ function M.with_finish(client, more)
   end
 end
 
----@return boolean
-function M.is_focused()
-  return focused
+---How long tmux may take to answer.
+local TMUX_MS = 300
+
+---Whether tmux shows this Neovim: it tells no program of the focus, unless its option `focus-events` is set.
+---@param done fun(is_shown: boolean) true also without an answer
+local function ask_tmux(done)
+  local format = "#{pane_active}#{window_active}#{session_attached}"
+  local command = { "tmux", "display-message", "-p", "-t", vim.env.TMUX_PANE, format }
+  local ok = pcall(vim.system, command, { text = true, timeout = TMUX_MS }, function(result)
+    vim.schedule(function()
+      local flags = result.code == 0 and vim.trim(result.stdout or "") or ""
+      done(not flags:find("^%d%d%d+$") or flags:find("^11[1-9]") ~= nil)
+    end)
+  end)
+  if not ok then
+    done(true)
+  end
 end
 
----Whether the terminal has reported the focus at all. tmux does only with its option `focus-events`.
----@return boolean
-function M.has_reports()
-  return has_reports
+---Whether the user is at this Neovim, or at its page, so that they see soon what waits for them.
+---@param done fun(is_here: boolean) possibly before this returns
+function M.when_known_if_here(done)
+  if native.web_info() then
+    done(true)
+  elseif has_reports or not vim.env.TMUX or not vim.env.TMUX_PANE then -- tmux reports only with its option `focus-events`
+    done(focused)
+  else
+    ask_tmux(done)
+  end
 end
 
 local function command_line_is_busy()

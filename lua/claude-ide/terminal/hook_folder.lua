@@ -146,6 +146,9 @@ local TIMEOUT_S = 35
 ---Limit of a text for Claude, and of the line that says what was left out.
 local MOST_BYTES, LEFT_OUT_BYTES = 2048, 32
 
+---How long the answer to a refusal stays: longer than the mod waits for it.
+local ASKED_MS = 5000
+
 ---@alias claude-ide.terminal.Signal fun(number: integer, done: fun(): boolean, line: string): boolean? `done` ends an `ask`: false if it was given up; true if it will be called
 
 ---@type string?
@@ -193,7 +196,7 @@ local function on_signal(name)
     return
   end
   local text = file.read_now(path_of(name), MOST_BYTES)
-  if not text or (kind == "state" and not text:find("\n")) then
+  if not text or ((kind == "state" or kind == "refusal") and not text:find("\n")) then
     return -- it is gone, or not written yet
   end
   open[name] = true
@@ -247,6 +250,22 @@ function M.hooks(is_chat)
     end
   end
   return hooks
+end
+
+---The folder, for a CLI that asks there by other means than these hooks.
+---@return string? path nil: it cannot be made
+function M.path()
+  return start()
+end
+
+---Answers a `refusal`: the user shall be asked. The file is there for a moment.
+---@param number integer
+function M.ask_after_refusal(number)
+  local name = ("asked.%d"):format(number)
+  write(name, "")
+  vim.defer_fn(function()
+    remove(name)
+  end, ASKED_MS)
 end
 
 ---Whether a CLI has these hooks.
@@ -321,7 +340,7 @@ function M.note(buf, text)
 end
 
 ---Handles a signal of hooks: a file of that name and a number, of a buffer or a process.
----@param kind "save"|"turn"|"told"|"stop"|"state"
+---@param kind "save"|"turn"|"told"|"stop"|"state"|"refusal"
 ---@param handler claude-ide.terminal.Signal
 function M.on(kind, handler)
   handlers[kind] = handlers[kind] or {}

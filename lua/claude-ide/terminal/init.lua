@@ -10,6 +10,7 @@ local editor = lazy("claude-ide.terminal.editor")
 local environment = lazy("claude-ide.terminal.environment")
 local external = lazy("claude-ide.terminal.provider.external")
 local keymaps = lazy("claude-ide.terminal.keymaps")
+local mod = lazy("claude-ide.terminal.mod")
 local notice = lazy("claude-ide.base.notice")
 local one_line = lazy("claude-ide.base.one_line")
 local permission_mode = lazy("claude-ide.terminal.permission_mode")
@@ -222,6 +223,7 @@ local function spec_of(args, folder, name)
     vim.list_extend(argv, mode)
     vim.list_extend(argv, agent_tools.of(RUN:format(next_id)))
     vim.list_extend(argv, hooks)
+    vim.list_extend(argv, mod.of())
   end
   return {
     argv = vim.list_extend(argv, args),

@@ -7,10 +7,10 @@ local config = lazy("claude-ide.config")
 local ended_calls = lazy("claude-ide.sessions.ended_calls")
 local journal = lazy("claude-ide.edits.journal")
 local names = lazy("claude-ide.sessions.names")
-local native = lazy("claude-ide.library.native")
 local notify = lazy("claude-ide.requests.notify")
 local proposal = lazy("claude-ide.edits.proposal")
 local reason = lazy("claude-ide.outbox.reason")
+local refusals = lazy("claude-ide.requests.refusals")
 local requests = lazy("claude-ide.requests")
 local server = lazy("claude-ide.server")
 local sessions = lazy("claude-ide.sessions")
@@ -210,37 +210,14 @@ local function close_without_dialog(asked)
   end
 end
 
----How long tmux may take to answer.
-local TMUX_MS = 300
-
----Whether tmux shows this Neovim: it tells no program of the focus, unless its option `focus-events` is set.
----@param done fun(is_shown: boolean) true also without an answer
-local function ask_tmux(done)
-  local format = "#{pane_active}#{window_active}#{session_attached}"
-  local command = { "tmux", "display-message", "-p", "-t", vim.env.TMUX_PANE, format }
-  local ok = pcall(vim.system, command, { text = true, timeout = TMUX_MS }, function(result)
-    vim.schedule(function()
-      local flags = result.code == 0 and vim.trim(result.stdout or "") or ""
-      done(not flags:find("^%d%d%d+$") or flags:find("^11[1-9]") ~= nil)
-    end)
-  end)
-  if not ok then
-    done(true)
-  end
-end
-
 ---Whether the user can answer here soon, so that the dialog may be held back.
 ---@param requester claude-ide.requests.Requester
 ---@param done fun(is_attended: boolean) possibly before this returns
 local function when_known_if_attended(requester, done)
   if requester.asks_here and requester.asks_here() then
     done(false)
-  elseif native.web_info() then
-    done(true)
-  elseif notify.has_reports() or not vim.env.TMUX or not vim.env.TMUX_PANE then
-    done(notify.is_focused())
   else
-    ask_tmux(done)
+    notify.when_known_if_here(done)
   end
 end
 
@@ -410,6 +387,7 @@ M.permission = {
       tool = args.tool,
       input = args.input,
     }
+    refusals.explain(args.ask, args.tool, args.input)
     if not config.get().hooks.enabled then -- and a settings file has the hooks
       return respond(nil)
     elseif not args.holds_dialog then

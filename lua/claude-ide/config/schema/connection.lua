@@ -172,6 +172,19 @@ return {
     },
   },
   {
+    "auto_mode",
+    doc = "Auto mode of a Claude started by `:Claude`. |claude-ide-modes| Changes apply from its next start.",
+    fields = {
+      {
+        "refusals",
+        kind = kind.one_of({ "ask", "leave" }),
+        default = "ask",
+        doc = "What becomes of a call that auto mode refuses. `ask`: you are asked, while Neovim is focused or a page is "
+          .. "served. `leave`: it stays refused. Needs `hooks.enabled`, and Claude Code 2.1.287 or newer.",
+      },
+    },
+  },
+  {
     "workspace",
     doc = "The folders of your project. A CLI that runs in one of them finds this Neovim.",
     fields = {

@@ -1,0 +1,127 @@
+"""What auto mode refuses becomes a question, by our mod inside the real CLI.
+
+Behind a mock no classifier runs, so a second mod gives its verdict; ours takes that for the classifier's only in these tests.
+"""
+
+import json
+import subprocess
+
+import pytest
+from test_decide_real_cli import FILES, Lab
+
+from harness.cli import ROOT, binary
+
+pytestmark = pytest.mark.cli
+
+REASON = "it pipes a download into a shell"
+VERDICT = """
+export const register = (on) => {
+  on("tool.judge", async () => ({ decision: "deny", reason: %s }))
+}
+"""
+TAKE_IT_FOR_THE_CLASSIFIERS = """
+local file = require("claude-ide.base.file")
+local read_now = file.read_now
+file.read_now = function(path, ...)
+  local text, err = read_now(path, ...)
+  if text and path:find("/mod/hooks/register%.js$") then
+    text = text:gsub("verdict%.plugin === undefined", 'verdict.plugin === "verdict"') .. ...
+  end
+  return text, err
+end
+"""
+LEAVE = {"auto_mode": {"refusals": "leave"}}
+
+
+@pytest.fixture
+def start_lab(start_with_claude, mock_api, tmp_path):
+    """A factory: the CLI in auto mode, in which each call that the classifier would judge is refused. `more`: JavaScript added to our mod."""
+    mod = tmp_path / "verdict"
+    for path, text in {
+        ".claude-plugin/plugin.json": json.dumps({"name": "verdict", "version": "1.0.0"}),
+        "hooks/hooks.json": json.dumps({"modules": ["./register.js"]}),
+        "hooks/register.js": VERDICT % json.dumps(REASON),
+    }.items():
+        (mod / path).parent.mkdir(parents=True, exist_ok=True)
+        (mod / path).write_text(text)
+
+    def start(opts=None, more=""):
+        # The mod that is named last is asked first by `next`, in place of the classifier.
+        command = ["claude", "--permission-mode", "auto"]
+        nvim = start_with_claude(
+            args=["a.txt"],
+            files=FILES,
+            terminal={"command": command},
+            opts={"terminal": {"command": command}, **(opts or {})},
+        )
+        nvim.lua("local added = ...\n" + TAKE_IT_FOR_THE_CLASSIFIERS.replace(".. ...", ".. added"), more)
+        nvim.lua(
+            """
+            local mod, folder = require("claude-ide.terminal.mod"), ...
+            local of = mod.of
+            mod.of = function() return vim.list_extend(of(), { "--plugin-dir=" .. folder }) end
+            """,
+            str(mod),
+        )
+        return Lab(nvim, mock_api, "auto mode on")
+
+    return start
+
+
+def refused(lab):
+    """A call that the classifier judges, and what it makes."""
+    made = lab.nvim.project / "made.txt"
+    return lab.bash(f"touch {made} | sh"), made
+
+
+def test_a_refusal_of_auto_mode_is_asked_about(start_lab):
+    lab = start_lab()
+    call, made = refused(lab)
+
+    lab.ask(call)
+    lab.nvim.wait_screen(f"Auto mode refused: {REASON}")
+    assert not made.exists()
+    lab.nvim.keys("y")
+    lab.nvim.wait(made.exists, what="what was allowed once")
+    lab.wait_over()
+    made.unlink()
+
+    lab.ask(call)
+    lab.nvim.answer("not in this project")
+    lab.nvim.keys("r")
+    lab.wait_sent("not in this project")
+    assert not made.exists()
+
+    lab.ask(call, answer=None)
+    lab.nvim.keys("n")
+    lab.wait_over()
+    assert not made.exists()
+
+
+@pytest.mark.parametrize(
+    ("opts", "more"),
+    [(LEAVE, ""), ({}, "\nthrow new Error('broken')"), ({}, "\nexport const = ")],
+    ids=["leave", "throws", "is no JavaScript"],
+)
+def test_a_refusal_stays_one_with_the_option_and_without_our_mod(start_lab, opts, more):
+    lab = start_lab(opts, more)
+    call, made = refused(lab)
+    lab.say(call)
+    lab.wait_sent(REASON)
+    assert not made.exists()
+
+
+def test_a_refusal_stays_one_while_the_user_is_elsewhere(start_lab):
+    lab = start_lab()
+    call, made = refused(lab)
+    lab.nvim.cmd("doautocmd FocusLost")
+    lab.say(call)
+    lab.wait_sent(REASON)
+    assert not made.exists()
+
+
+def test_the_cli_finds_no_fault_with_our_mod(tmp_path):
+    env = {"HOME": str(tmp_path), "DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+    shown = subprocess.run([binary(), "plugin", "validate", ROOT / "mod"], capture_output=True, text=True, env=env)
+    assert shown.returncode == 0, shown.stdout
+    assert "tool.judge" in shown.stdout
