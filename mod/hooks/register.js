@@ -7,10 +7,11 @@ import { folder } from "./neovim.js"
 
 const POLL_MS = 50
 const MOST_POLLS = 40
-// Neovim reads at most 2048 bytes.
+// Neovim reads at most 16 KiB.
 const MOST_REASON = 200
 const MOST_INPUT = 100
 const MOST_NAME = 100
+const MOST_PATH = 1000
 
 const start = (text, most) => Array.from(text).slice(0, most).join("")
 
@@ -19,7 +20,9 @@ const isUserThere = async ($, call, reason) => {
   const question = `${folder}/refusal.${number}`
   const yes = `${folder}/asked.${number}`
   const text = {
+    id: start(call.tool_use_id, MOST_NAME),
     tool: start(call.tool, MOST_NAME),
+    path: start(call.input.file_path ?? "", MOST_PATH),
     input: start(JSON.stringify(call.input), MOST_INPUT),
     reason: start(reason, MOST_REASON),
   }
@@ -30,6 +33,7 @@ const isUserThere = async ($, call, reason) => {
     if (await $.fs.exists(yes)) return true
     if (!(await $.fs.exists(question))) return $.fs.exists(yes)
   }
+  await $.fs.write(question, "") // too late for an answer
   return false
 }
 

@@ -20,23 +20,29 @@ export const register = (on) => {
 }
 """
 TAKE_IT_FOR_THE_CLASSIFIERS = """
+local more = ...
 local file = require("claude-ide.base.file")
 local read_now = file.read_now
 file.read_now = function(path, ...)
   local text, err = read_now(path, ...)
   if text and path:find("/mod/hooks/register%.js$") then
-    text = text:gsub("verdict%.plugin === undefined", 'verdict.plugin === "verdict"') .. ...
+    text = text:gsub("verdict%.plugin === undefined", 'verdict.plugin === "verdict"') .. more
   end
   return text, err
 end
 """
 LEAVE = {"auto_mode": {"refusals": "leave"}}
+BEFORE, AFTER = 'exec "$CLAUDE" --plugin-dir="$VERDICT" "$@"', 'exec "$CLAUDE" "$@" --plugin-dir="$VERDICT"'
+"""The mod that is named last is asked first by `next`, in place of the classifier."""
 
 
 @pytest.fixture
 def start_lab(start_with_claude, mock_api, tmp_path):
-    """A factory: the CLI in auto mode, in which each call that the classifier would judge is refused. `more`: JavaScript added to our mod."""
-    mod = tmp_path / "verdict"
+    """A factory: the CLI in auto mode, in which each call that the classifier would judge is refused.
+
+    `more`: JavaScript added to our mod. `as_classifier`: ours takes the refusal for the classifier's.
+    """
+    mod = tmp_path / "its verdict"
     for path, text in {
         ".claude-plugin/plugin.json": json.dumps({"name": "verdict", "version": "1.0.0"}),
         "hooks/hooks.json": json.dumps({"modules": ["./register.js"]}),
@@ -44,25 +50,21 @@ def start_lab(start_with_claude, mock_api, tmp_path):
     }.items():
         (mod / path).parent.mkdir(parents=True, exist_ok=True)
         (mod / path).write_text(text)
+    program = tmp_path / "claude-with-verdict"
 
-    def start(opts=None, more=""):
-        # The mod that is named last is asked first by `next`, in place of the classifier.
-        command = ["claude", "--permission-mode", "auto"]
+    def start(opts=None, more="", *, order=AFTER, as_classifier=True):
+        program.write_text(f"#!/bin/sh\n{order}\n")
+        program.chmod(0o755)
+        command = [str(program), "--permission-mode", "auto"]
         nvim = start_with_claude(
             args=["a.txt"],
             files=FILES,
-            terminal={"command": command},
+            env={"CLAUDE": str(binary()), "VERDICT": str(mod)},
             opts={"terminal": {"command": command}, **(opts or {})},
         )
-        nvim.lua("local added = ...\n" + TAKE_IT_FOR_THE_CLASSIFIERS.replace(".. ...", ".. added"), more)
-        nvim.lua(
-            """
-            local mod, folder = require("claude-ide.terminal.mod"), ...
-            local of = mod.of
-            mod.of = function() return vim.list_extend(of(), { "--plugin-dir=" .. folder }) end
-            """,
-            str(mod),
-        )
+        nvim.keep_notices()
+        if as_classifier:
+            nvim.lua(TAKE_IT_FOR_THE_CLASSIFIERS, more)
         return Lab(nvim, mock_api, "auto mode on")
 
     return start
@@ -117,7 +119,26 @@ def test_a_refusal_stays_one_while_the_user_is_elsewhere(start_lab):
     lab.nvim.cmd("doautocmd FocusLost")
     lab.say(call)
     lab.wait_sent(REASON)
+    lab.nvim.wait_notice(f"Auto mode refused Bash: {REASON}")
     assert not made.exists()
+
+
+@pytest.mark.parametrize("order", [BEFORE, AFTER], ids=["above ours", "below ours"])
+def test_a_refusal_by_another_mod_stays_one(start_lab, order):
+    lab = start_lab(order=order, as_classifier=False)
+    call, made = refused(lab)
+    lab.say(call)
+    lab.wait_sent(REASON)
+    assert not made.exists()
+
+
+def test_the_diff_of_a_refused_edit_has_the_reason(start_lab):
+    lab = start_lab()
+    far = lab.nvim.home / "far.txt"
+    lab.say(("Write", {"file_path": str(far), "content": "new\n"}))
+    lab.nvim.wait_screen(f"Auto mode refused: {REASON}")
+    lab.nvim.keys("ZZ")
+    lab.nvim.wait(far.exists, what="what was accepted")
 
 
 def test_the_cli_finds_no_fault_with_our_mod(tmp_path):

@@ -146,6 +146,13 @@ local TIMEOUT_S = 35
 ---Limit of a text for Claude, and of the line that says what was left out.
 local MOST_BYTES, LEFT_OUT_BYTES = 2048, 32
 
+---Limits of what a signal says, where it may be longer.
+---@type table<string, integer>
+local MOST_OF = { refusal = 16 * 1024, denied = 1024 * 1024 }
+
+---Mode of the folder: 0700.
+local OWNER_ONLY = 448
+
 ---How long the answer to a refusal stays: longer than the mod waits for it.
 local ASKED_MS = 5000
 
@@ -195,7 +202,7 @@ local function on_signal(name)
   if open[name] or not handlers[kind] then
     return
   end
-  local text = file.read_now(path_of(name), MOST_BYTES)
+  local text = file.read_now(path_of(name), MOST_OF[kind] or MOST_BYTES)
   if not text or ((kind == "state" or kind == "refusal") and not text:find("\n")) then
     return -- it is gone, or not written yet
   end
@@ -217,7 +224,7 @@ end
 ---@return string? folder nil: it cannot be made
 local function start()
   local path = vim.fn.tempname()
-  if folder or vim.fn.mkdir(path, "", "0o700") == 0 then
+  if folder or not vim.uv.fs_mkdir(path, OWNER_ONLY) then
     return folder
   end
   folder = path
@@ -232,16 +239,23 @@ local function start()
   return folder
 end
 
+---The command of a hook, also of one that the CLI gets by other means than these.
+---@param body string see `claude-ide.terminal.FolderHook`
+---@return string? command nil: the folder cannot be made
+function M.command(body)
+  local path = start()
+  local quoted = path and "'" .. path:gsub("'", "'\\''") .. "'"
+  return quoted and COMMAND:format(vim.uv.os_getpid(), quoted, body)
+end
+
 ---The hooks of a CLI.
 ---@param is_chat boolean
 ---@return table<string, table[]> by event
 function M.hooks(is_chat)
   local context, hooks = ide_config.get().context, {}
   for _, hook in ipairs(HOOKS) do
-    local path = not (is_chat and hook.of_terminal) and hook.wanted(context) and start()
-    if path then
-      local quoted = "'" .. path:gsub("'", "'\\''") .. "'"
-      local command = COMMAND:format(vim.uv.os_getpid(), quoted, hook.body)
+    local command = not (is_chat and hook.of_terminal) and hook.wanted(context) and M.command(hook.body)
+    if command then
       hooks[hook.event] = hooks[hook.event] or {}
       table.insert(hooks[hook.event], {
         matcher = hook.matcher and hook.matcher(),
@@ -340,7 +354,7 @@ function M.note(buf, text)
 end
 
 ---Handles a signal of hooks: a file of that name and a number, of a buffer or a process.
----@param kind "save"|"turn"|"told"|"stop"|"state"|"refusal"
+---@param kind "save"|"turn"|"told"|"stop"|"state"|"refusal"|"denied"
 ---@param handler claude-ide.terminal.Signal
 function M.on(kind, handler)
   handlers[kind] = handlers[kind] or {}

@@ -33,6 +33,7 @@ local M = {}
 ---@field name? string given by the user
 ---@field in_background? boolean show it without moving the focus
 ---@field args string[] arguments of the user or of a command
+---@field mod? string a file that goes with the CLI
 ---@field job? string it only shows this session of the background (`claude-ide.sessions.Live`)
 
 ---Called once, when the CLI has exited. `closing`: its window is closed, as after a clean exit.
@@ -216,14 +217,15 @@ local function spec_of(args, folder, name)
     return nil, why
   end
   local ide_env, given = environment.of(start_server(), vim.fn.environ()), args
-  local argv = vim.deepcopy(options.command)
+  local argv, archive = vim.deepcopy(options.command), nil ---@type string[], string?
   if options.provider ~= "none" then
     local mode, hooks = permission_mode.of(argv, args), {} ---@type string[], string[]
     argv, hooks, args = terminal_hooks.of(argv, args, cwd)
     vim.list_extend(argv, mode)
     vim.list_extend(argv, agent_tools.of(RUN:format(next_id)))
     vim.list_extend(argv, hooks)
-    vim.list_extend(argv, mod.of())
+    archive = mod.archive()
+    argv[#argv + 1] = archive and "--plugin-dir=" .. archive -- with `=`, see terminal/agent_tools.lua
   end
   return {
     argv = vim.list_extend(argv, args),
@@ -233,6 +235,7 @@ local function spec_of(args, folder, name)
     title = name or free_title(),
     name = name,
     args = given,
+    mod = archive,
   }
 end
 

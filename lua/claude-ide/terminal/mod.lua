@@ -2,7 +2,8 @@
 -- Source: CLI 2.1.329. It reads a mod from a folder or a zip archive. It loads one from a folder again whenever a file there changes, so
 -- that a command of the model could put another in its place, which allows what it likes; and it writes files there. It unpacks an
 -- archive once, to a folder that it does not watch. CLI 2.0.77 has the flag, and ignores the mod; a missing archive is ignored, too.
--- Invariant: the archive is made anew for each CLI.
+-- The hook PermissionDenied is for a CLI that has it, but no mods. It is in the archive, since older ones refuse settings with it.
+-- Invariants: the archive is made anew for each CLI, and goes with it. It holds no secret.
 local lazy = require("claude-ide.lazy")
 local config = lazy("claude-ide.config")
 local file = lazy("claude-ide.base.file")
@@ -12,8 +13,14 @@ local root = lazy("claude-ide.base.root")
 
 local M = {}
 
-local FILES = { ".claude-plugin/plugin.json", "hooks/hooks.json", "hooks/register.js" }
+local HOOKS = "hooks/hooks.json"
+local FILES = { ".claude-plugin/plugin.json", HOOKS, "hooks/register.js" }
 local MAX_BYTES = 64 * 1024
+
+---The hook's command: it passes on what the CLI says of a call that auto mode has refused for good.
+local DENIED = [[
+cat >"denied.tmp.$$" && mv "denied.tmp.$$" "denied.$$"]]
+local TIMEOUT_S = 5
 
 ---@param value integer
 ---@param bytes integer
@@ -60,36 +67,34 @@ local function zip(files)
   return table.concat(entries) .. listed .. ending .. number(0, 2)
 end
 
----@param folder string
----@return string? path
----@return string? err
-local function packed(folder)
+---@return string path
+local function packed()
+  local folder = assert(hook_folder.path(), "no folder can be made")
   local files = { ["hooks/neovim.js"] = ("export const folder = %s\n"):format(vim.json.encode(folder)) }
   for _, name in ipairs(FILES) do
     local text, why = file.read_now(("%s/mod/%s"):format(root.dir(), name), MAX_BYTES)
-    if not text then
-      return nil, ("%s cannot be read: %s"):format(name, why or "unknown")
-    end
-    files[name] = text
+    files[name] = assert(text, ("%s cannot be read: %s"):format(name, why or "unknown"))
   end
-  return file.private(".zip", zip(files)), "no file can be written"
+  local hooks = vim.json.decode(files[HOOKS])
+  local command = { type = "command", command = hook_folder.command(DENIED), timeout = TIMEOUT_S }
+  hooks.hooks = { PermissionDenied = { { hooks = { command } } } }
+  files[HOOKS] = vim.json.encode(hooks)
+  local path = assert(file.private(".zip", zip(files)), "no file can be written")
+  return path
 end
 
----The arguments that give a CLI the mod.
----@return string[] argv
-function M.of()
+---Makes the archive for a CLI, if the options ask for it.
+---@return string? path
+function M.archive()
   local options = config.get()
-  local folder = options.hooks.enabled and options.auto_mode.refusals == "ask" and hook_folder.path()
-  if not folder then
-    return {}
+  if not options.hooks.enabled or options.auto_mode.refusals ~= "ask" then
+    return nil
   end
-  local path, err = packed(folder)
-  if not path then
-    log.warn("Claude starts without our mod: %s", err)
-    return {}
+  local ok, path = pcall(packed)
+  if not ok then
+    log.warn("Claude starts without our mod: %s", path)
   end
-  -- With `=`: before 2.1 the flag consumes all following words.
-  return { "--plugin-dir=" .. path }
+  return ok and path or nil
 end
 
 return M

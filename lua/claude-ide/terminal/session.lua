@@ -93,6 +93,9 @@ function Session:finish(code, closing)
     notice.warn(("Claude exited (code %d). `:Claude --continue` resumes the session."):format(code))
   end
   self.alive = false
+  if self.spec.mod then
+    vim.uv.fs_unlink(self.spec.mod)
+  end
   if closing then
     self.handle = nil
   end

@@ -355,8 +355,10 @@ M.open_diff = {
   ---@param respond claude-ide.Respond
   ---@param call claude-ide.Call
   run = function(args, respond, call)
+    local path = given(args.new_file_path) or args.old_file_path
     propose(call, respond, args.written_by == "server" and "editor" or "agent", {
-      path = given(args.new_file_path) or args.old_file_path,
+      path = path,
+      note = refusals.of_edit(path),
       old_path = given(args.old_file_path),
       tab_name = given(args.tab_name),
       contents = args.new_file_contents,

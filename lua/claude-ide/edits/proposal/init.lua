@@ -41,6 +41,7 @@ function M.propose(requester, handle, edit)
   local diff = requests.ask(state.KIND, requester, handle, {
     files = files,
     tab_name = edit.tab_name or files[1].path,
+    note = edit.note,
     plan = edit.plan,
     layout = edit.layout,
     place = edit.place,

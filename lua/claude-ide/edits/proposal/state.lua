@@ -11,6 +11,7 @@ M.KIND = "edit"
 ---@field state "pending"|claude-ide.proposal.Outcome
 ---@field files claude-ide.proposal.File[] at least one
 ---@field tab_name string name given by the requester; need not be unique
+---@field note? string why it is asked about, for the winbar
 ---@field plan? claude-ide.proposal.Plan the editor worked out the texts of the files; nil: the requester did, of one file
 ---@field layout? claude-ide.diffview.LayoutName overrides the option
 ---@field place? claude-ide.diffview.PlaceName overrides the option
@@ -29,6 +30,7 @@ M.KIND = "edit"
 ---One file that the requester proposes, or planned ones.
 ---@class claude-ide.proposal.Edit
 ---@field tab_name? string default: the path
+---@field note? string why it is asked about
 ---@field path? string
 ---@field old_path? string default: the path
 ---@field contents? string exact bytes

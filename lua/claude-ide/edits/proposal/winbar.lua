@@ -24,9 +24,10 @@ local RANKS = {
   now = 12,
   kept = 13,
   rough = 14,
-  hidden = 15,
-  file = 16,
-  decide = 17,
+  note = 15,
+  hidden = 16,
+  file = 17,
+  decide = 18,
 }
 
 ---@param rank integer
@@ -159,6 +160,7 @@ function M.of_right(diff, opts)
   if not remaining.nothing and (not diff.plan or remaining.added + remaining.removed > 0) then
     add({ rank = RANKS.counts, texts = { added, removed } })
   end
+  add(diff.note and warn(RANKS.note, diff.note) or nil)
   add(opts.unseen and warn(RANKS.unseen, opts.unseen))
   add(opts.is_rough and warn(RANKS.rough, "all marked as one change") or nil)
   add(fit.hidden(RANKS.hidden, opts.hidden))

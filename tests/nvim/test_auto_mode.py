@@ -1,0 +1,189 @@
+"""What auto mode refuses: the mod that a CLI gets, and what its reports bring about here. `tests/e2e/test_auto_mode_real_cli.py` has the
+real CLI."""
+
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.fake_cli import FakeCli
+
+pytestmark = pytest.mark.dealt
+
+REASON = "the user did not ask for it"
+CALL = {"command": "make it"}
+
+
+@pytest.fixture
+def cli(tmp_path):
+    return FakeCli(tmp_path)
+
+
+@pytest.fixture
+def start(start_nvim, cli):
+    """A Neovim in which `:Claude` runs the stand-in, with recorded notices; waits for that."""
+
+    def begin(options="", **more):
+        nvim = start_nvim(env=cli.environment(), args=["a.txt"], files={"a.txt": "one\n"}, notices=True, **more)
+        nvim.cmd(f"Claude {options}")
+        nvim.wait(lambda: len(cli.starts()) == 1, what="the CLI")
+        return nvim
+
+    return begin
+
+
+@pytest.fixture
+def begun(start, cli):
+    """The same: the Neovim, and its folder that the CLI's mod writes to."""
+    nvim = start()
+    nvim.keys("<C-\\><C-n>")
+    nvim.cmd("wincmd p")
+    nvim.keys_count()
+    return nvim, folder_of(cli.starts()[0])
+
+
+def folder_of(started):
+    return Path(json.loads(started["mod"]["hooks/neovim.js"].partition("=")[2]))
+
+
+def report(folder, number=1, tool="Bash", path="", **fields):
+    """Reports a refusal as the mod does, and waits until Neovim has dealt with it. Whether the user shall be asked."""
+    question, fields = folder / f"refusal.{number}", {"input": json.dumps(CALL), "reason": REASON, **fields}
+    question.write_text(json.dumps({"id": f"toolu_{number}", "tool": tool, "path": path, **fields}) + "\n")
+    return question, folder / f"asked.{number}"
+
+
+def denied(started, **fields):
+    """Runs the hook PermissionDenied as a CLI without mods does."""
+    command = json.loads(started["mod"]["hooks/hooks.json"])["hooks"]["PermissionDenied"][0]["hooks"][0]["command"]
+    said = {"tool_name": "Bash", "tool_input": CALL, "tool_use_id": "toolu_x", "reason": REASON, **fields}
+    ran = subprocess.run(["/bin/sh", "-c", command], input=json.dumps(said), text=True, capture_output=True)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+
+
+def test_a_cli_gets_the_mod_which_goes_with_it(start, cli):
+    nvim = start("--verbose")
+    (first,) = cli.starts()
+    assert first["argv"] == ["--verbose"]
+    assert sorted(first["mod"]) == [
+        ".claude-plugin/plugin.json",
+        "hooks/hooks.json",
+        "hooks/neovim.js",
+        "hooks/register.js",
+    ]
+    folder = folder_of(first)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    archives = lambda: sorted(folder.parent.glob("*.zip"))  # noqa: E731
+    (archive,) = archives()
+    assert stat.S_IMODE(archive.stat().st_mode) == 0o600
+
+    nvim.cmd("Claude new")
+    nvim.wait(lambda: len(cli.starts()) == 2, what="the next CLI")
+    assert folder_of(cli.starts()[1]) == folder
+    assert len(archives()) == 2
+    os.kill(first["pid"], signal.SIGKILL)
+    nvim.wait(lambda: archive not in archives(), what="its archive to go with it")
+    assert len(archives()) == 1
+
+
+def test_the_mod_holds_no_secret(start, cli):
+    nvim = start()
+    (started,) = cli.starts()
+    tokens = re.findall(r"Bearer ([\w-]+)", started["tools"])
+    assert len(tokens) == 1
+    tokens += [json.loads(path.read_text())["authToken"] for path in (nvim.home / ".claude/ide").glob("*.lock")]
+    assert len(tokens) == 2
+    everything = json.dumps(started["mod"])
+    assert not any(token in everything for token in tokens)
+    assert not any(token in path.read_text() for path in folder_of(started).iterdir() for token in tokens)
+
+
+@pytest.mark.parametrize("opts", [{"auto_mode": {"refusals": "leave"}}, {"hooks": {"enabled": False}}], ids=str)
+def test_a_cli_gets_no_mod_that_has_nothing_to_do(start, cli, opts):
+    start(opts=opts)
+    assert cli.starts()[0]["mod"] is None
+    assert not any("plugin-dir" in word for word in cli.starts()[0]["argv"])
+
+
+def test_a_cli_starts_without_the_mod_where_nothing_can_be_written(start_nvim, cli):
+    nvim = start_nvim(env=cli.environment(), notices=True)
+    nvim.lua("for _, f in ipairs({ 'fs_mkdir', 'fs_open' }) do vim.uv[f] = function() return nil, 'EROFS' end end")
+    nvim.cmd("Claude")
+    nvim.wait(lambda: len(cli.starts()) == 1, what="the CLI")
+    assert cli.starts()[0]["mod"] is None
+    assert nvim.notices() == []
+
+
+@pytest.mark.every_nvim
+def test_the_card_of_a_refused_call_says_why_it_is_asked_about(begun, connect):
+    nvim, folder = begun
+    client = connect(nvim)
+    question, asked = report(folder)
+    nvim.wait(asked.exists, what="the mod to be told")
+    nvim.wait(lambda: not question.exists(), what="the question to be taken")
+    for command, has_reason in (("ls", False), (CALL["command"], True), (CALL["command"], False)):
+        call = client.start_call(
+            "hook_permission", tool="Bash", input=json.dumps({"command": command}), suggestions="[]", agent=""
+        )
+        nvim.wait_kind("question")
+        nvim.wait_screen("allow once")
+        assert (f"Auto mode refused: {REASON}" in nvim.terminal.text()) == has_reason
+        assert (REASON in nvim.lines()) == has_reason
+        nvim.keys("n")
+        client.call_result(call)
+        nvim.wait("#require('claude-ide.requests').pending() == 0", what="the card to go")
+
+
+def test_a_reason_cannot_hide_text_in_the_title(begun, connect):
+    nvim, folder = begun
+    client = connect(nvim)
+    _, asked = report(folder, reason="bad\n\x1b[2Jnews \u202eevil")
+    nvim.wait(asked.exists, what="the mod to be told")
+    client.start_call("hook_permission", tool="Bash", input=json.dumps(CALL), suggestions="[]", agent="")
+    nvim.wait_kind("question")
+    nvim.wait_screen("Auto mode refused: bad news <202e>evil")
+
+
+def test_what_is_refused_while_the_user_is_elsewhere_stays_refused_and_is_said_once(begun, cli):
+    nvim, folder = begun
+    nvim.cmd("doautocmd FocusLost")
+    question, asked = report(folder)
+    nvim.wait(lambda: not question.exists(), what="the question to be taken")
+    assert not asked.exists()
+    said = f"Auto mode refused Bash: {REASON}"
+    nvim.wait_notice(said)
+    denied(cli.starts()[0], tool_use_id="toolu_1")  # the same call
+    denied(cli.starts()[0], tool_use_id="toolu_2", reason="it is another")
+    nvim.wait_notice("Auto mode refused Bash: it is another")
+    assert nvim.notices().count(said) == 1
+
+
+def test_a_refusal_of_a_large_call_that_no_mod_reports_is_said(begun, cli):
+    nvim, folder = begun
+    denied(cli.starts()[0], tool_name="Write", tool_input={"file_path": "/b", "content": "x" * 100_000})
+    nvim.wait_notice(f"Auto mode refused Write: {REASON}")
+    assert not list(folder.glob("denied*"))
+
+
+@pytest.mark.parametrize(
+    "text", ["[1]\n", "no JSON\n", '{"tool": 1}\n', "x" * 20_000 + "\n"], ids=["list", "text", "number", "large"]
+)
+def test_a_malformed_report_asks_nothing(begun, text):
+    nvim, folder = begun
+    (folder / "refusal.1").write_text(text)
+    _, asked = report(folder, 2)
+    nvim.wait(asked.exists, what="the next one to be answered")
+    assert not (folder / "asked.1").exists()
+
+
+def test_without_neovim_the_hook_is_silent_and_leaves_nothing(begun, cli):
+    nvim, folder = begun
+    os.kill(nvim.lua("return vim.fn.getpid()"), signal.SIGKILL)
+    nvim.terminal.wait(lambda: nvim.terminal.exit_code() is not None, what="Neovim to end")
+    denied(cli.starts()[0])
+    assert not folder.exists() or not list(folder.glob("denied*"))
