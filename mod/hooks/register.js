@@ -6,7 +6,7 @@
 import { folder } from "./neovim.js"
 
 const POLL_MS = 50
-const MOST_POLLS = 40
+const WAIT_MS = 2000
 // Neovim reads at most 16 KiB.
 const MOST_REASON = 200
 const MOST_INPUT = 100
@@ -15,21 +15,22 @@ const MOST_PATH = 1000
 
 const start = (text, most) => Array.from(text).slice(0, most).join("")
 
-const isUserThere = async ($, call, reason) => {
+const isUserThere = async ($, call, reason, signal) => {
   const number = Math.floor(Math.random() * 1e15)
   const question = `${folder}/refusal.${number}`
   const yes = `${folder}/asked.${number}`
   const text = {
     id: start(call.tool_use_id, MOST_NAME),
     tool: start(call.tool, MOST_NAME),
-    path: start(call.input.file_path ?? "", MOST_PATH),
+    path: start(call.input?.file_path ?? "", MOST_PATH),
     input: start(JSON.stringify(call.input), MOST_INPUT),
     reason: start(reason, MOST_REASON),
   }
   if (!(await $.fs.exists(folder))) return false // `write` would make it
   await $.fs.write(question, `${JSON.stringify(text)}\n`)
-  for (let poll = 0; poll < MOST_POLLS; poll++) {
-    await $.clock.sleep(POLL_MS)
+  const end = (await $.clock.now()) + WAIT_MS
+  while ((await $.clock.now()) < end) {
+    await $.clock.sleep(POLL_MS, { signal })
     if (await $.fs.exists(yes)) return true
     if (!(await $.fs.exists(question))) return $.fs.exists(yes)
   }
@@ -44,7 +45,7 @@ export const register = (on) => {
     if (folder === null || verdict.decision !== "deny" || !isClassifiers) return verdict
     try {
       const reason = verdict.reason ?? ""
-      if (await isUserThere($, call, reason)) return { decision: "ask", reason }
+      if (await isUserThere($, call, reason, next.signal)) return { decision: "ask", reason }
     } catch {
       // The verdict stays.
     }

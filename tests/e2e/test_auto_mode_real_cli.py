@@ -94,10 +94,11 @@ def test_a_refusal_of_auto_mode_is_asked_about(start_lab):
     lab.wait_sent("not in this project")
     assert not made.exists()
 
-    lab.ask(call, answer=None)
-    lab.nvim.keys("n")
-    lab.wait_over()
-    assert not made.exists()
+    for refuse in (lambda: lab.nvim.keys("n"), lambda: lab.press_in_terminal("\x1b")):
+        lab.ask(call, answer=None)
+        refuse()
+        lab.wait_over()
+        assert not made.exists()
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,12 @@ def test_an_old_cli_and_what_builds_the_library_are_named(start_nvim, tmp_path):
     assert "bin/cargo: cargo 9.9.9" in text
 
 
+@pytest.mark.parametrize(("version", "is_said"), [("2.1.286", True), ("2.1.287", False)])
+def test_a_cli_that_cannot_ask_about_refusals_is_named(start_nvim, tmp_path, version, is_said):
+    text = health(start_nvim(env=cli(tmp_path, f"echo '{version} (Claude Code)'"), init_lua=PATIENT))
+    assert ("What its auto mode refuses stays refused: to be asked needs 2.1.287" in text) == is_said
+
+
 def test_a_plugin_that_was_updated_beside_it_is_named(bare, installed):
     nvim = bare()
     nvim.wait("require('claude-ide.library.update').is_outdated() == false", what="the plugin's files to be known")

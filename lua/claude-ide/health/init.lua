@@ -26,6 +26,8 @@ M.version_timeout_ms = 10000
 
 ---The oldest CLI known to work.
 local OLDEST_CLI = "2.0.77"
+---The oldest that runs mods (terminal/mod.lua).
+local OLDEST_WITH_MODS = "2.1.287"
 
 local function check_neovim()
   vim.health.start("Neovim")
@@ -172,6 +174,15 @@ local function check_cli()
       })
     else
       vim.health.ok(("%s: %s"):format(path, said))
+      if
+        version
+        and vim.version.lt(version, OLDEST_WITH_MODS)
+        and config.get().auto_mode.refusals == "ask"
+      then
+        vim.health.info(
+          ("What its auto mode refuses stays refused: to be asked needs %s"):format(OLDEST_WITH_MODS)
+        )
+      end
     end
   else
     vim.health.warn(path .. " did not report its version", "Run `" .. program .. " --version` in a terminal.")
