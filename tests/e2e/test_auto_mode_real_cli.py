@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from test_decide_real_cli import FILES, Lab
 
-from harness.cli import ROOT, binary
+from harness.cli import QUESTION, ROOT, binary
 
 pytestmark = pytest.mark.cli
 
@@ -94,11 +94,18 @@ def test_a_refusal_of_auto_mode_is_asked_about(start_lab):
     lab.wait_sent("not in this project")
     assert not made.exists()
 
-    for refuse in (lambda: lab.nvim.keys("n"), lambda: lab.press_in_terminal("\x1b")):
-        lab.ask(call, answer=None)
-        refuse()
-        lab.wait_over()
-        assert not made.exists()
+    lab.ask(call, answer=None)
+    lab.nvim.keys("n")
+    lab.wait_over()
+    assert not made.exists()
+
+    lab.ask(call, answer=None)  # the terminal asks once the user is there
+    assert lab.nvim.lua("return require('claude-ide.requests').pending()[1].handle.holds_dialog")
+    assert QUESTION not in lab.nvim.terminal.text()
+    lab.nvim.cmd("Claude")
+    lab.press_in_terminal("\x1b")
+    lab.wait_over()
+    assert not made.exists()
 
 
 @pytest.mark.parametrize(

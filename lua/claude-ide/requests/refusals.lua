@@ -124,6 +124,7 @@ end
 ---@param ask claude-ide.chat.Ask
 ---@param tool string
 ---@param input string arguments, as JSON
+---@return boolean is_refusal
 function M.explain(ask, tool, input)
   local reason = ask.kind == "permission"
     and take(function(refusal)
@@ -133,6 +134,7 @@ function M.explain(ask, tool, input)
     ask.title = ask.is_destructive and ("%s. %s"):format(ask.title, why(reason)) or why(reason)
     ask.parts[#ask.parts + 1] = { part = "text", style = "reason", text = reason }
   end
+  return reason ~= nil and reason ~= false
 end
 
 ---Why an edit is asked about.

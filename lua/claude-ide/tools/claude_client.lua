@@ -28,6 +28,7 @@ local M = {}
 ---@field ask claude-ide.chat.Ask
 ---@field at integer when it arrived, in Unix milliseconds
 ---@field holds_dialog? boolean the CLI opens the dialog only after the answer
+---@field is_of_subagent? boolean
 ---@field has_dialog? boolean the session's record has said that the dialog waits
 ---@field tool string
 ---@field input string the call's arguments, as JSON
@@ -308,7 +309,7 @@ end
 ---@return boolean
 local function is_of_subagent(request)
   local asked = request.handle
-  return asked.holds_dialog == true and asked.ask.kind ~= "form"
+  return asked.is_of_subagent == true
 end
 
 ---A turn of the client begins: its earlier requests are void, but for those of subagents. Nobody can write a prompt while a dialog is
@@ -386,13 +387,27 @@ M.permission = {
       ask = args.ask,
       at = call.at,
       holds_dialog = args.holds_dialog,
+      is_of_subagent = args.holds_dialog and args.ask.kind ~= "form",
       tool = args.tool,
       input = args.input,
     }
-    refusals.explain(args.ask, args.tool, args.input)
-    if not config.get().hooks.enabled then -- and a settings file has the hooks
+    local hooks = config.get().hooks
+    local is_refusal = refusals.explain(args.ask, args.tool, args.input)
+    if not hooks.enabled then -- and a settings file has the hooks
       return respond(nil)
-    elseif not args.holds_dialog then
+    elseif is_refusal and not asked.holds_dialog then
+      if hooks.held_dialog_s == 0 then
+        return respond(nil)
+      end
+      -- As with a subagent's, the CLI opens the dialog only after the hook (2.1.329 and 2.1.332). The server has no limit for this one.
+      asked.holds_dialog = true
+      vim.defer_fn(function()
+        requests.close_those(function(request)
+          return request.handle == asked
+        end)
+      end, hooks.held_dialog_s * 1000)
+    end
+    if not asked.holds_dialog then
       card.show(asked)
       return vim.defer_fn(function()
         close_without_dialog(asked)
