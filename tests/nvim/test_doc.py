@@ -74,7 +74,7 @@ def test_every_link_leads_somewhere(nvim, doc):
 def test_help_opens_and_fits_its_width(nvim, doc):
     nvim.keys(":help claude-ide<CR>")
     nvim.wait_screen("Claude Code inside Neovim")
-    too_wide = [line for line in HELP.read_text().splitlines() if len(line) > 79]
+    too_wide = [line for line in HELP.read_text().splitlines() if len(line) > 78]
     assert too_wide == []
 
 

@@ -279,10 +279,10 @@ return {
   },
   {
     name = "sessions",
-    args = "[all] [{words}] | {action} [{title} | {id}] | rename [{title}]",
+    args = "[all] [{words}] | {action} [{session}] | rename [{title}]",
     doc = "Choose a session of this project, or of all projects, then an action: `read`, `resume` in the terminal, "
       .. "`fork`, `copy` its id, `export` as Markdown, `stop` its process. {words} filter by title, prompts, branch or "
-      .. "id. With an {action} first, name the session by its title, part of it, its id or a prefix; by default it is the "
+      .. "id. With an {action} first, {session} is its title, part of it, its id or a prefix; by default it is the "
       .. "session of this transcript, else you choose. `rename` sets its title. See |claude-ide-sessions|.",
     run = of("sessions", "run"),
     complete = of("sessions", "complete"),
