@@ -18,7 +18,7 @@ end, {
 
 vim.api.nvim_create_user_command("ClaudeConnect", function()
   require("claude-ide.command").connect()
-end, { bar = true, desc = "Claude Code: start the server and say who is connected" })
+end, { bar = true, desc = "Claude Code: start the server and list connected CLIs" })
 
 vim.api.nvim_create_user_command("ClaudeSend", function(args)
   require("claude-ide.command").send(args)
@@ -63,7 +63,7 @@ plug(
   "n",
   "<Plug>(claude-change-prev)",
   '<Cmd>lua require("claude-ide.edits.review").jump(-1)<CR>',
-  "go to Claude's change before"
+  "go to Claude's previous change"
 )
 plug(
   "n",

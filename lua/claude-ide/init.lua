@@ -74,7 +74,7 @@ end
 ---@field session? string its id; default: that of the current terminal
 ---@field on_done? fun(err?: string) called once; without an error when Claude has got the prompt
 
----Sends a prompt to a session, as the user would: once Claude is idle, asks nothing, and no text stands at its prompt. A session that has
+---Sends a prompt to a session, as the user would: once Claude is idle, no request is open, and its prompt is empty. A session that has
 ---ended is resumed in the terminal. `:Claude board` shows that a prompt waits.
 ---@param text string
 ---@param opts? claude-ide.PromptOpts `session`: its id, by default that of the current terminal; `on_done(err)`: called once, without an error when Claude has got the prompt
@@ -86,7 +86,7 @@ function M.prompt(text, opts)
 end
 
 ---Shuts down before the plugin is reloaded (`:Lazy reload` calls this): the new instance knows nothing of the old one. Unsent prompts
----appear in the project's next chat, text typed into a proposal is kept. CLIs reconnect.
+---appear in the project's next chat, text typed into a proposal is saved. CLIs reconnect.
 function M.deactivate()
   local chats = package.loaded["claude-ide.chat"]
   if type(chats) == "table" then
@@ -95,14 +95,14 @@ function M.deactivate()
   leave.for_another()
 end
 
----Accepts a proposed edit: the current tab page's, else the oldest.
+---Accepts the proposal in the current tab page, else the oldest.
 ---@return boolean? ok nil: not accepted
 ---@return string? err
 function M.accept()
   return proposal.accept()
 end
 
----Rejects a proposed edit: the current tab page's, else the oldest.
+---Rejects the proposal in the current tab page, else the oldest.
 ---@param reason? string sent to Claude as its next prompt, see |:Claude-reject|
 ---@return boolean? ok nil: none is waiting
 ---@return string? err

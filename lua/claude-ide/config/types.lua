@@ -69,7 +69,7 @@
 ---@field accept? string|string[]|false Accept the proposal with your changes. Prefer `gA` if you tend to press keys twice: outside of a diff it does nothing, while `ZZ` closes a window.
 ---@field reject? string|string[]|false Reject it.
 ---@field reject_with_reason? string|string[]|false Reject it with a reason for Claude, see |:Claude-reject|.
----@field hunk? string|string[]|false Drop or restore the change under the cursor. `u` undoes either.
+---@field hunk? string|string[]|false Drop or restore the change (hunk) under the cursor. `u` undoes either.
 ---@field removed? string|string[]|false Show all removed lines of the change under the cursor. The unified layout has room for as many as fit in its window. A review and an edit of a transcript have this key, too.
 ---@field layout? string|string[]|false Switch to the next layout. A review has this key, too.
 ---@field help? string|string[]|false List the keys. A review has this key, too.
@@ -94,7 +94,7 @@
 
 ---@class claude-ide.Opts.review
 ---@field signs? boolean Signs on lines that Claude changed and you have not reviewed, in any buffer.
----@field remind? boolean Say in one line what there is to review, at the end of each turn that left some: "3 files, +20 −4 to review". The first time in a project, it also says how to be asked before edits.
+---@field remind? boolean Show in one line what there is to review, at the end of each turn that left changes: "3 files, +20 −4 to review". The first time in a project, it also says how to be asked before edits.
 ---@field checkpoints? boolean Detect changes by shell commands in git repositories: at each prompt, files whose bytes git does not have (changed, not tracked, or converted by git) are copied into Neovim's state folder for as long as the CLI is connected, except for files over 4 MB, those of `.gitignore` and `selection.deny`, and more than 64 MB at a time.
 ---@field keymaps? claude-ide.Opts.review.keymaps Keys in the windows of a review. In the list they apply to the whole file.
 
@@ -237,7 +237,7 @@
 ---@field code_actions? boolean Offer |claude-ide-code-actions| while a CLI is connected.
 ---@field diagnostics? claude-ide.Opts.diagnostics Diagnostics of your language servers, which Claude requests before and after each edit.
 ---@field diff? claude-ide.Opts.diff Proposals: edits that wait for your answer.
----@field review? claude-ide.Opts.review Edits that Claude has made, with or without asking: `:Claude review`.
+---@field review? claude-ide.Opts.review Changes that Claude has made, with or without asking: `:Claude review`.
 ---@field watch? claude-ide.Opts.watch Reload buffers that change on disk, while the server runs.
 ---@field prompts? table<string, string> Named prompts: `#prompt:name` inserts one wherever you write to Claude, including its `#…` contexts, see |claude-ide-contexts|.
 ---@field prompt_folders? string[] Folders with more prompts, as Markdown files: `#prompt:review` is `review.md`. Relative to the project's root.
@@ -318,7 +318,7 @@
 ---@field accept string|string[]|false Accept the proposal with your changes. Prefer `gA` if you tend to press keys twice: outside of a diff it does nothing, while `ZZ` closes a window.
 ---@field reject string|string[]|false Reject it.
 ---@field reject_with_reason string|string[]|false Reject it with a reason for Claude, see |:Claude-reject|.
----@field hunk string|string[]|false Drop or restore the change under the cursor. `u` undoes either.
+---@field hunk string|string[]|false Drop or restore the change (hunk) under the cursor. `u` undoes either.
 ---@field removed string|string[]|false Show all removed lines of the change under the cursor. The unified layout has room for as many as fit in its window. A review and an edit of a transcript have this key, too.
 ---@field layout string|string[]|false Switch to the next layout. A review has this key, too.
 ---@field help string|string[]|false List the keys. A review has this key, too.
@@ -343,7 +343,7 @@
 
 ---@class claude-ide.Config.review
 ---@field signs boolean Signs on lines that Claude changed and you have not reviewed, in any buffer.
----@field remind boolean Say in one line what there is to review, at the end of each turn that left some: "3 files, +20 −4 to review". The first time in a project, it also says how to be asked before edits.
+---@field remind boolean Show in one line what there is to review, at the end of each turn that left changes: "3 files, +20 −4 to review". The first time in a project, it also says how to be asked before edits.
 ---@field checkpoints boolean Detect changes by shell commands in git repositories: at each prompt, files whose bytes git does not have (changed, not tracked, or converted by git) are copied into Neovim's state folder for as long as the CLI is connected, except for files over 4 MB, those of `.gitignore` and `selection.deny`, and more than 64 MB at a time.
 ---@field keymaps claude-ide.Config.review.keymaps Keys in the windows of a review. In the list they apply to the whole file.
 
@@ -486,7 +486,7 @@
 ---@field code_actions boolean Offer |claude-ide-code-actions| while a CLI is connected.
 ---@field diagnostics claude-ide.Config.diagnostics Diagnostics of your language servers, which Claude requests before and after each edit.
 ---@field diff claude-ide.Config.diff Proposals: edits that wait for your answer.
----@field review claude-ide.Config.review Edits that Claude has made, with or without asking: `:Claude review`.
+---@field review claude-ide.Config.review Changes that Claude has made, with or without asking: `:Claude review`.
 ---@field watch claude-ide.Config.watch Reload buffers that change on disk, while the server runs.
 ---@field prompts table<string, string> Named prompts: `#prompt:name` inserts one wherever you write to Claude, including its `#…` contexts, see |claude-ide-contexts|.
 ---@field prompt_folders string[] Folders with more prompts, as Markdown files: `#prompt:review` is `review.md`. Relative to the project's root.

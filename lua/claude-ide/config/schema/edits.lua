@@ -49,7 +49,7 @@ return {
           ),
           key("reject", { "ZQ", "gX" }, "Reject it."),
           key("reject_with_reason", "ZW", "Reject it with a reason for Claude, see |:Claude-reject|."),
-          key("hunk", "dx", "Drop or restore the change under the cursor. `u` undoes either."),
+          key("hunk", "dx", "Drop or restore the change (hunk) under the cursor. `u` undoes either."),
           key(
             "removed",
             "gK",
@@ -64,7 +64,7 @@ return {
   },
   {
     "review",
-    doc = "Edits that Claude has made, with or without asking: `:Claude review`.",
+    doc = "Changes that Claude has made, with or without asking: `:Claude review`.",
     fields = {
       {
         "signs",
@@ -76,7 +76,7 @@ return {
         "remind",
         kind = kind.boolean,
         default = true,
-        doc = "Say in one line what there is to review, at the end of each turn that left some: "
+        doc = "Show in one line what there is to review, at the end of each turn that left changes: "
           .. '"3 files, +20 −4 to review". The first time in a project, it also says how to be asked before edits.',
       },
       {

@@ -1,4 +1,4 @@
--- Options of conversations: prompts, chats, transcripts, the board, notices.
+-- Options of sessions: prompts, chats, transcripts, the board, notifications.
 
 local kind = require("claude-ide.config.kind")
 local key = kind.key
