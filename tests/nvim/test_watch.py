@@ -351,7 +351,7 @@ def test_where_no_line_was_changed_by_both_they_are_merged(opened):
     opened.answer(1)
     opened.keys(":Claude resolve<CR>")
     opened.wait(lambda: opened.lines() == ["mine line 1", *OLD[1:], "theirs"])
-    assert offered(opened) == ["Take both", "Keep mine", "Take the", "Show base,"]
+    assert offered(opened) == ["Merge both", "Keep mine", "Take the", "Compare them"]
     assert opened.lua("return { vim.bo.modified, #require('claude-ide.edits.watch.conflict').list() }") == [True, 0]
     opened.keys(":w<CR>")
     opened.wait("not vim.bo.modified")
@@ -502,7 +502,7 @@ def test_without_a_word_the_user_chooses_from_a_list(opened):
     opened.answer(2)
     opened.keys(":Claude resolve<CR>")
     opened.wait(lambda: opened.lines() == ["theirs"])
-    assert offered(opened) == ["Keep mine", "Take the", "Show base,"]
+    assert offered(opened) == ["Keep mine", "Take the", "Compare them"]
 
 
 def test_the_same_text_on_disk_is_no_conflict(opened):

@@ -43,7 +43,7 @@ end
 local function map_keys(buf, disk)
   vim.keymap.set("n", "dp", function()
     vim.cmd("diffput " .. buf)
-  end, { buffer = disk, desc = "Claude: put this change into mine" })
+  end, { buffer = disk, desc = "Claude: put this change into my version" })
   local before = vim.api.nvim_buf_call(buf, function()
     return vim.fn.maparg("do", "n", false, true)
   end)
@@ -52,7 +52,7 @@ local function map_keys(buf, disk)
   end
   vim.keymap.set("n", "do", function()
     vim.cmd("diffget " .. disk)
-  end, { buffer = buf, desc = "Claude: take this change of the disk's" })
+  end, { buffer = buf, desc = "Claude: take this change from disk" })
   return function()
     pcall(vim.keymap.del, "n", "do", { buffer = buf })
   end
@@ -221,7 +221,7 @@ function M.consider(buf)
     end
     entry.open = true
     notice.warn(one_line.of_file(name, {
-      "%s changed on disk, and you have unsaved changes. `:Claude resolve` keeps yours, takes the disk's or shows both.",
+      "%s changed on disk, and you have unsaved changes. `:Claude resolve` merges them, keeps yours or takes the disk's.",
       "%s changed on disk, and you have unsaved changes: `:Claude resolve`",
       "`:Claude resolve`: %s changed on disk",
     }))
@@ -259,7 +259,7 @@ local function take_theirs(buf)
   local _, why_not = buffer_disk.reload(buf)
   if why_not then
     vim.bo[buf].modified = true
-    return nil, ("%s could not be taken over: %s"):format(vim.api.nvim_buf_get_name(buf), why_not)
+    return nil, ("%s could not be reloaded: %s"):format(vim.api.nvim_buf_get_name(buf), why_not)
   end
   M.forget(buf)
   return true
@@ -276,12 +276,12 @@ local function merge(buf, theirs)
   local before = base and buffer_format.decode(base, decoding)
   local disk = buffer_format.decode(theirs, decoding)
   if not before or not disk then
-    return nil, "What the file held before is not known."
+    return nil, "The text before both changes is not known."
   end
   local mine = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
   local merged, overlaps = ide_merge.three_way(before, mine, disk)
   if overlaps > 0 then
-    return nil, "Both have changed the same lines: `:Claude resolve compare` shows them."
+    return nil, "You and the disk have changed the same lines: `:Claude resolve compare` shows them."
   end
   return merged, nil
 end
@@ -338,10 +338,10 @@ local function choices(buf)
 end
 
 local LABELS = {
-  merge = "Take both (no line was changed by both)",
-  mine = "Keep mine (the next :w writes over the disk's)",
-  theirs = "Take the disk's (u brings mine back)",
-  compare = "Show base, mine and the disk's side by side",
+  merge = "Merge both (no line conflicts)",
+  mine = "Keep mine (the next :w overwrites the file)",
+  theirs = "Take the version on disk (u restores mine)",
+  compare = "Compare them with their base, side by side",
 }
 
 ---Resolves the current buffer's conflict, else the first open one; without a choice, asks with `vim.ui.select`.
@@ -352,7 +352,7 @@ function M.resolve(choice)
   local waiting, current = M.list(), vim.api.nvim_get_current_buf()
   local buf = vim.tbl_contains(waiting, current) and current or waiting[1]
   if not buf then
-    return nil, "No file with unsaved changes is another on disk."
+    return nil, "No file with unsaved changes has changed on disk."
   elseif choice then
     return M.decide(buf, choice)
   end
@@ -366,7 +366,7 @@ function M.resolve(choice)
     if picked then
       local ok, err = M.decide(buf, picked)
       if not ok then
-        notice.warn(err or "It could not be done.")
+        notice.warn(err or "The conflict was not resolved.")
       end
     end
   end)
