@@ -49,14 +49,14 @@ def test_changes_of_comments_only_are_undone_in_one_step(start_nvim, connect):
     nvim.wait(lambda: path.read_text() == WITHOUT, what="the undo once more")
     nvim.wait_screen("+4 −4")
     nvim.keys("dc")
-    nvim.wait_notice("No change in this file is of comments only")
+    nvim.wait_notice("No changes of comments only in this file")
 
 
 @pytest.mark.every_nvim
 def test_comment_marks_that_take_code_away_are_no_change_of_comments(start_nvim, connect):
     nvim, path = start(start_nvim, connect, "a.lua", BEFORE, OPENED)
     nvim.keys("dc")
-    nvim.wait_notice("No change in this file is of comments only")
+    nvim.wait_notice("No changes of comments only in this file")
     assert path.read_text() == OPENED
 
 
@@ -64,7 +64,7 @@ def test_comment_marks_that_take_code_away_are_no_change_of_comments(start_nvim,
 def test_without_a_parser_it_says_so(start_nvim, connect):
     nvim, path = start(start_nvim, connect, "a.txt", A, A_CLAUDE)
     nvim.keys("dc")
-    nvim.wait_notice("No tree-sitter parser")
+    nvim.wait_notice("Comments are not recognized: no tree-sitter parser")
     assert path.read_text() == A_CLAUDE
 
 

@@ -162,7 +162,7 @@ def test_u_in_a_review_takes_back_what_was_done_there_and_not_the_reload(nvim):
     nvim.wait(lambda: nvim.lines() == A_CLAUDE.splitlines(), what="the buffer to follow")
     review(nvim)
     nvim.keys("u")
-    nvim.wait_notice("Nothing was changed here since the review has the file")
+    nvim.wait_notice("No changes here since the review opened the file")
     assert nvim.lines() == A_CLAUDE.splitlines() and waiting(nvim) == ["a.txt"]
     nvim.keys("2Gdx")
     nvim.wait(lambda: nvim.lines()[1] == "two", what="the hunk to be undone")

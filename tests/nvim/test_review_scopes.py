@@ -97,7 +97,7 @@ def test_keeping_in_a_scope_takes_what_is_shown_as_reviewed(claude, scope):
     claude.wait(lambda: ["FIVE", "claude", True] in hunks(claude, scope), what="line 5 to be reviewed")
     assert [hunk[0] for hunk in hunks(claude, "unreviewed")] == ["Two!"]
     claude.keys("5Gga")
-    assert claude.wait_notice() == "That is reviewed already."
+    assert claude.wait_notice() == "This change is reviewed already."
     claude.keys("gA")
     claude.wait(lambda: hunks(claude, "unreviewed") == [], what="all of it to be reviewed")
     assert "a.txt" not in waiting(claude)

@@ -197,7 +197,7 @@ def test_a_file_that_is_too_large_to_be_kept_is_said(start_nvim, connect, is_rep
     path.write_text("another line\n" + large)
     client.call("getDiagnostics")
     nvim.keys(":Claude undo<CR>")
-    nvim.wait_screen("Nothing to undo: Claude's last turn changed 1 file of which no copy was made")
+    nvim.wait_screen("Nothing to undo: no copy was made of 1 file that Claude's last turn changed")
     nvim.lua("vim.o.columns = 80")
     nvim.keys(":Claude review<CR>")
     nvim.wait_screen("Nothing to review: no copy was made of 1 changed file.")

@@ -122,11 +122,11 @@ local function tell_pause(folder, why)
   if why == "paused" then
     paused[folder] = true
     notice.warn(
-      "Git failed or took too long twice: what Claude's commands change is not reviewed. It is tried again in a minute."
+      "Changes by shell commands are not reviewed: git failed or took too long twice. Neovim tries again in a minute."
     )
   elseif not why and paused[folder] then
     paused[folder] = nil
-    notice.info("Git answers again: what Claude's commands change is reviewed.")
+    notice.info("Changes by shell commands are reviewed again: git answers.")
   end
 end
 

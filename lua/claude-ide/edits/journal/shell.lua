@@ -43,7 +43,7 @@ end
 local function tell_failure(why_not)
   if why_not == "failed" then
     notice.warn(
-      "Git failed or took too long: what Claude's commands change in this turn may not be reviewed."
+      "This turn's changes by shell commands may be missing from the review: git failed or took too long."
     )
   end
 end
@@ -115,7 +115,7 @@ local function tell(entry, now, wrote, each, done)
     untracked.add(entry.turn, rest)
     if too_many then
       notice.warn(
-        ("Commands of Claude's changed %d files. `:Claude review` shows %d of them."):format(
+        ("Claude's commands changed %d files. `:Claude review` shows %d of them."):format(
           too_many,
           checkpoints.MAX_FILES
         )

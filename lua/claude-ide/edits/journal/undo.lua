@@ -74,7 +74,7 @@ local function find(view, hunk)
   return change and hunk and changes.find(change.hunks, hunk) or nil
 end
 
-local NOTHING = "Claude has changed nothing there that waits for a review."
+local NOTHING = "No changes by Claude to review there."
 
 ---Marks a hunk, or all of a file, as reviewed.
 ---@param path string absolute
@@ -98,7 +98,7 @@ function M.keep(path, hunk, scope)
   end
   local kept = store.keep(view.file.id, view.scope, view.kind, view.text, index)
   if not kept then
-    return nil, kept == nil and NOTHING or "That is reviewed already."
+    return nil, kept == nil and NOTHING or "This change is reviewed already."
   end
   reviewed("keep", view.file.path, hunk)
   return true

@@ -90,7 +90,7 @@ local function put_back(item, old, new, since)
   end
   local kind, was = kind_of(item.old_mode), kind_of(item.new_mode)
   if kind ~= "none" and not old then
-    return nil, "what it was is no longer known"
+    return nil, "its previous state is no longer known"
   elseif was == "link" or kind == "link" then
     local ok, err = write.replace(item.path, kind == "link" and old or nil, since)
     if not ok or kind ~= "file" then

@@ -102,13 +102,13 @@ function M.find(change, filetype)
   if change.kind ~= "modified" or change.binary or not new then
     return {}
   elseif #old + #new > MAX_BYTES then
-    return nil, "The file is too large to tell its comments apart."
+    return nil, "Comments are not recognized: the file is too large."
   end
   local language = vim.treesitter.language.get_lang(filetype) or filetype
   local old_parser, new_parser = parse(old, language), parse(new, language)
   if not old_parser or not new_parser then
     local what = filetype ~= "" and "of " .. filetype or "of this file"
-    return nil, ("No tree-sitter parser %s: comments cannot be told apart."):format(what)
+    return nil, ("Comments are not recognized: no tree-sitter parser %s."):format(what)
   end
   local old_lines, new_lines = lines_of(old), lines_of(new)
   return vim.tbl_filter(function(hunk)

@@ -221,8 +221,7 @@ local function decide_hunk(action, path, lnum)
   local at = lnum or vim.api.nvim_win_get_cursor(0)[1]
   local hunk = change and hunks.at(change, at, side)
   if not hunk then
-    return nil,
-      "Claude changed nothing here" .. (scope == "unreviewed" and " that waits for a review." or ".")
+    return nil, "No change by Claude here" .. (scope == "unreviewed" and " to review." or ".")
   elseif action == "undo" and hunk.state == "conflict" then
     return nil, "You have edited these lines since, so they stay. Edit or keep them."
   end
@@ -324,7 +323,7 @@ function M.undo_comments(path)
   if not list then
     return nil, err
   elseif #list == 0 then
-    return nil, "No change in this file is of comments only."
+    return nil, "No changes of comments only in this file."
   end
   local ok, problem = decide("undo", wanted, list, scope)
   if ok then

@@ -108,11 +108,11 @@ local OBTAIN = {
 ---`u` takes back what was done in the review. It does not undo that the file was loaded, which would take Claude's changes out of the
 ---text and the file out of the review.
 local TAKE_BACK = {
-  desc = "take back the last change made here",
+  desc = "undo the last change made here",
   run = function(view)
     for _ = 1, vim.v.count1 do
       if view and vim.fn.undotree().seq_cur <= (view.loaded or 0) then
-        say(nil, "Nothing was changed here since the review has the file. `:undo` goes back further.")
+        say(nil, "No changes here since the review opened the file. `:undo` goes back further.")
         return
       end
       vim.cmd("silent normal! u")

@@ -25,7 +25,7 @@ function M.say_nothing(start, otherwise)
   local last = turns[#turns]
   local count = last and last.left_out or 0
   notice.info(count > 0 and {
-    ("%s: Claude's last turn changed %s of which no copy was made (too large, or kept from it)."):format(
+    ("%s: no copy was made of %s that Claude's last turn changed (too large, or private)."):format(
       start,
       counted(count, "file")
     ),
@@ -46,7 +46,7 @@ local function describe(item)
         item.conflicts == 1 and "stays" or "stay"
       )
     or ""
-  local unsaved = item.unsaved and "; not saved, for you have unsaved changes" or ""
+  local unsaved = item.unsaved and "; not saved, since you have unsaved changes" or ""
   if item.stays and item.action == "leave" then
     return "!", "ClaudeDiffWarning", "stays: " .. item.stays
   elseif item.behind then
@@ -56,7 +56,7 @@ local function describe(item)
   elseif item.action == "remove" then
     return "−", "ClaudeDiffRemoved", "will be deleted (created by Claude)"
   elseif item.action == "recreate" then
-    return "+", "ClaudeDiffAdded", "will be there again" .. left
+    return "+", "ClaudeDiffAdded", "will be restored" .. left
   end
   return "~", "Changed", counted(item.hunks, "change") .. " will be undone" .. left .. unsaved
 end
@@ -108,10 +108,7 @@ local function show(preview, title, others, rest)
     marks[#lines] = { group = "ClaudeDiffSide", icon = 1, what = 1 }
   end
   if rest > 0 then
-    lines[#lines + 1] = (" ~ %s that commands changed, %s before "):format(
-      counted(rest, "more file"),
-      rest == 1 and "back to what it was" or "back to what they were"
-    )
+    lines[#lines + 1] = (" ~ %s that commands changed will be restored "):format(counted(rest, "more file"))
     marks[#lines] = { group = "Changed", icon = 2, what = 2 }
   end
   if others > 0 then
