@@ -390,7 +390,7 @@ def test_taken_back_while_it_is_written_it_is_not_said_to_be_gone(begin):
     nvim.wait("notices[2] ~= nil", what="what became of it")
     [became, words] = nvim.notices()
     assert became == "`:Claude undo` undoes that: 3 files, written as you accepted it, before it was withdrawn."
-    assert words.startswith("The changes are gone. Your text is in")
+    assert words.startswith("The changes were withdrawn. Your text is in")
     assert content(nvim, "a.txt") == BEFORE.replace("two", "TWO")
 
 

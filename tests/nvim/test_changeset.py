@@ -63,7 +63,7 @@ def test_a_dropped_change_is_not_written_and_told_with_the_words_of_the_user(set
     answer = sets.answer()
     assert answer["text"].splitlines() == [
         "Rename a to b: accepted in part, 3 changes in 2 files.",
-        "The user dropped, and it was not written:",
+        "The user dropped this, and it was not written:",
         "  b.py: line 11 `y = plus(3, 4)`",
         "The user says: that one is another add",
         "Written:",

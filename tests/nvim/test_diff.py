@@ -182,7 +182,7 @@ def test_a_diff_that_cannot_be_shown_is_left_to_the_clis_prompt(start_nvim, line
         diffs.wait_clean()
         assert diffs.screen_state() | {"last_tab": 0} == before | {"last_tab": 0}, function
         diffs.nvim.wait_notice()
-        assert diffs.nvim.notices() == [f"Decide in Claude's prompt: the diff of {file} cannot be shown."]
+        assert diffs.nvim.notices() == [f"Answer in Claude's prompt: the diff of {file} cannot be shown."]
         assert "Error" not in "\n".join(diffs.nvim.screen()) and "traceback" not in diffs.nvim.lua(
             "return vim.v.errmsg"
         )

@@ -294,7 +294,7 @@ def test_the_diff_may_be_gone_before_the_words_are_written(talk):
     talk.nvim.wait("_G.done ~= nil")
     talk.ours.call("closeAllDiffTabs")
     talk.nvim.lua("_G.done('use two words')")
-    talk.wait_kept("use two words", "The diff is gone")
+    talk.wait_kept("use two words", "The proposal was withdrawn")
 
 
 @pytest.mark.parametrize("typed", ['don\'t "quote" | or  %  \\ it', "all of it is wrong"])

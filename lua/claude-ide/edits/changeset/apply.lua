@@ -108,7 +108,7 @@ local function check(job, leaves)
   local is_new = file.kind == "created" or file.kind == "renamed" and not file.replaced
   is_new = is_new and not (file.vacated and (not leaves or leaves[file.path]))
   if is_new and vim.uv.fs_lstat(file.path) then
-    return ("%s is there by now"):format(short(file.path))
+    return ("%s exists by now"):format(short(file.path))
   end
   local buf = buffer.loaded(file.path)
   if is_new and buf and vim.bo[buf].modified then
@@ -249,7 +249,7 @@ function M.run(jobs, opts, done)
       local take_back = safely.wrap("take a changeset back", transaction.take_back)
       for _, problem in ipairs(take_back(landing) or { "an error, which the log has" }) do
         log.error("a changeset could not be taken back: %s", problem)
-        err = err .. "; not put back: " .. problem
+        err = err .. "; not restored: " .. problem
       end
     elseif landing then
       safely.wrap("end the record of a changeset", transaction.finish)(landing)

@@ -153,7 +153,7 @@ function M.text(report, budget)
     lines[#lines + 1] = "Note: " .. note .. "."
   end
   if #dropped > 0 then
-    lines[#lines + 1] = "The user dropped, and it was not written:"
+    lines[#lines + 1] = "The user dropped this, and it was not written:"
     vim.list_extend(lines, fitting(dropped, math.floor(budget / 2)))
     lines[#lines + 1] = report.words and ("The user says: " .. report.words)
       or "They did not say why. Do not make these changes in another way without asking."

@@ -112,7 +112,7 @@ end
 ---@return string? err
 local function step_of(change, notes)
   if type(change) ~= "table" then
-    return nil, "the edit has a change that is none"
+    return nil, "the edit has an invalid change"
   end
   local kind = given(change.kind)
   if kind == "create" or kind == "rename" or kind == "delete" then
@@ -149,7 +149,7 @@ local function note_annotations(edit, notes)
   for _, annotation in pairs(given(edit.changeAnnotations) or {}) do
     if type(annotation) == "table" and annotation.needsConfirmation == true then
       local label = type(annotation.label) == "string" and annotation.label or "a change"
-      notes["the server wants a look at: " .. position.truncate(label, 120)] = true
+      notes["the server asks to look at: " .. position.truncate(label, 120)] = true
       needs_confirmation = true
     end
   end

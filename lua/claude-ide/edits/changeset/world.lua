@@ -68,7 +68,7 @@ local function from_buffer(path, buf, stat)
   if not bo.modified then
     local _, why_not = disk.reload(buf)
     if why_not and why_not ~= "no file" then
-      return nil, ("%s cannot be read anew: %s"):format(short(path), why_not)
+      return nil, ("%s cannot be read again: %s"):format(short(path), why_not)
     end
   elseif stat and stamp.is_conflict(buf) then
     return nil,

@@ -194,7 +194,7 @@ end
 ---@param words? string
 function M.give_back(diff, words)
   if words then
-    local gone = diff.plan and "The changes are gone" or "The diff is gone"
+    local gone = diff.plan and "The changes were withdrawn" or "The proposal was withdrawn"
     local why = diff.applying and "The changes are being written" or gone
     kept_words.give_back(words, why)
   end

@@ -184,7 +184,7 @@ local function listed(file)
   }
 end
 
-local WORDS = { none = " ◌ nothing is kept", done = "dropped" }
+local WORDS = { none = " ◌ nothing is selected", done = "dropped" }
 
 ---@param diff claude-ide.Diff
 ---@return integer columns width of the list

@@ -143,7 +143,7 @@ function M.focus(id, path)
   if not diff then
     return nil, err
   elseif not entry or not entry.file.text then
-    return nil, "The diff is still being made."
+    return nil, "The diff is still being prepared."
   end
   local locked = waits.why_locked()
   if locked then

@@ -18,8 +18,8 @@ local DECIDES = { "accept", "reject", "reject_with_reason" }
 local OF_SEVERAL = {
   accept = "accept all that is not dropped, in all files",
   reject = "reject all of it",
-  reject_with_reason = "reject all of it and tell Claude why",
-  undo_file = "drop this file, or take it after all",
+  reject_with_reason = "reject all of it with a reason",
+  undo_file = "drop or restore this file",
   next_file = "go to the next file",
   previous_file = "go to the previous one",
 }

@@ -368,7 +368,7 @@ local function failing(diff)
       or "the editor could not show the diff"
     if requests.fail(diff, why) then
       local name = state.name_of(diff)
-      local decide = diff.plan and "" or "Decide in Claude's prompt: "
+      local decide = diff.plan and "" or "Answer in Claude's prompt: "
       notice.error(("%sthe diff of %s cannot be shown."):format(decide, name))
       after(diff)
     end
