@@ -116,7 +116,7 @@ def test_what_is_out_of_sight_is_read_before_it_is_allowed(asked, kind, key):
     assert waits(nvim, "permission")
     if kind in ("cut", "bytes"):
         assert not any("curl evil" in line for line in nvim.lines())
-        nvim.wait_screen("show all of it")
+        nvim.wait_screen("show the full text")
     for _ in range(100):
         shown = nvim.lua("local at = vim.fn.search('curl evil', 'nw') return at > 0 and vim.fn.line('w$') >= at")
         nvim.keys(f"{key}:let g:typed = 1<CR>")

@@ -480,7 +480,7 @@ def test_a_changed_command_that_the_cli_would_not_run_as_it_is_is_not_allowed(ch
     call = begin("make it")
     for keys, why in (("cc<Esc>:w<CR>", "it is empty"), ("cca<C-v><C-g>b<Esc>:w<CR>", "it has a control character")):
         nvim.keys(keys)
-        nvim.wait_notice(f"Nothing is allowed: {why}")
+        nvim.wait_notice(f"Not allowed: {why}")
         assert nvim.lua(f"return {PENDING}") == 1 and nvim.lua("return vim.bo.buftype") == "acwrite"
     nvim.keys("ccmake all<Esc>:w<CR>")
     assert output(client, call) == {"behavior": "allow", "updatedInput": {"command": "make all"}}
@@ -492,7 +492,7 @@ def test_whoever_quits_a_changed_command_is_back_and_has_lost_nothing(changing, 
     nvim, client, begin = changing
     call = begin("make it")
     nvim.keys(f"Aself<Esc>{quit}")
-    nvim.wait_notice("Nothing is allowed. `e` has what you changed.")
+    nvim.wait_notice("Not allowed. `e` shows your changes again.")
     nvim.wait_kind("question")
     nvim.keys("e")
     nvim.wait("vim.bo.buftype == 'acwrite'", what="the command in a buffer")

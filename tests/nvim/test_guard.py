@@ -433,10 +433,10 @@ def test_a_key_that_came_too_soon_is_not_lost_without_a_word(start_nvim, show, k
     nvim.keys("<Esc>")
     nvim.wait(lambda: nvim.lua("return vim.fn.bufnr()") != before, what="the focus in the window")
     nvim.keys(key + key)
-    nvim.wait_notice("That key did nothing")
+    nvim.wait_notice("Press it again")
     nvim.keys(":let g:typed = 1<CR>")
     nvim.wait("vim.g.typed == 1")
-    assert len([notice for notice in nvim.notices() if "did nothing" in notice]) == 1
+    assert len([notice for notice in nvim.notices() if "Press it again" in notice]) == 1
 
 
 NOTE_SUSPECT = """

@@ -201,7 +201,7 @@ def test_a_card_whose_buttons_are_out_of_sight_takes_no_key(page, site):
         {"question": f"Which {at}?", "multiSelect": True, "options": [{"label": "a"}, {"label": "b"}]}
         for at in range(12)
     ]
-    choices = [{"id": "answer", "label": "Answer", "answers": True}, {"id": "reject", "label": "Do not answer"}]
+    choices = [{"id": "answer", "label": "Answer", "answers": True}, {"id": "reject", "label": "Decline"}]
     site.tell(decision(kind="question", questions=questions) | {"choices": choices})
     browser.wait("document.querySelectorAll('.card fieldset').length == 12")
     browser.js("document.activeElement.blur()")

@@ -187,7 +187,7 @@ local function text_of(form)
   end
   actions[2] = {
     keys = { "y" },
-    desc = form.url and "it is open" or "send",
+    desc = form.url and "the page is open" or "send",
     run = function()
       send(form)
     end,
@@ -259,7 +259,7 @@ end
 local function choices_of(form)
   local no = { id = "reject", label = "Decline" }
   if form.url then
-    return { { id = "as_it_is", label = "It is open" }, no }
+    return { { id = "as_it_is", label = "The page is open" }, no }
   elseif #form.fields == 0 then
     return { { id = "as_it_is", label = "Accept" }, no }
   end

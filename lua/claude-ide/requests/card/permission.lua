@@ -150,7 +150,7 @@ local function why_not(text)
   if vim.trim(text) == "" then
     return "it is empty"
   elseif text:find("[%z\1-\8\11-\31\127]") then
-    return "it has a control character, which Claude Code refuses"
+    return "it has a control character, which Claude Code does not accept"
   end
 end
 
@@ -223,7 +223,7 @@ local function change_and_allow(permission, name)
       vim.schedule(function()
         quitting = false
         if permission.kept and permission.state == "pending" and not vim.api.nvim_win_is_valid(win) then
-          notice.info("Nothing is allowed. `e` has what you changed.")
+          notice.info("Not allowed. `e` shows your changes again.")
         end
       end)
     end,
@@ -235,19 +235,19 @@ local function change_and_allow(permission, name)
       if user_write.copied(event, "nothing is allowed yet") then
         return
       elseif event.event ~= "BufWriteCmd" then
-        return notice.info("Nothing is allowed: `:w` allows all of it.")
+        return notice.info("Not allowed: `:w` without a range allows it.")
       elseif quitting then
         return
       end
       local asked, reason, is_automatic = user_write.is_asked(buf)
       if not asked then
         log.debug("a write of a changed call was ignored: %s", reason)
-        return not is_automatic and notice.info("Nothing is allowed: only `:w` here allows it.") or nil
+        return not is_automatic and notice.info("Not allowed: only `:w` in this buffer allows it.") or nil
       end
       local now = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n")
       local why = why_not(now)
       if why then
-        return notice.warn(("Nothing is allowed: %s."):format(why))
+        return notice.warn(("Not allowed: %s."):format(why))
       end
       text, vim.bo[buf].modified = now, false
       typing.soon(allow, true)
@@ -337,7 +337,7 @@ local function actions_of(permission)
   for kind, key in pairs(KEYS) do
     local is_taken = taken[key] or key == "a" and #ask.rules > 0
     if not is_taken then
-      local what = kind:find("^allow") and "allow it" or "refuse it"
+      local what = kind:find("^allow") and "allow it" or "deny it"
       actions[#actions + 1] = {
         keys = { key },
         desc = "not offered",

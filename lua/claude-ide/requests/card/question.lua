@@ -161,7 +161,7 @@ local function text_of(question)
           if answer_of(question, question.at) then
             go_on(question)
           else
-            notice.info("Choose something first, or give an answer of your own.")
+            notice.info("Choose something first, or type your own answer.")
           end
         else
           pick_here()
@@ -187,7 +187,7 @@ local function text_of(question)
     },
     {
       keys = { "n" },
-      desc = "do not answer",
+      desc = "decline",
       run = function()
         card.settle(question, { outcome = "rejected" })
       end,
@@ -232,7 +232,7 @@ local remote = {
       end
     end
     choices[#choices + 1] = { id = "answer", label = "Answer", answers = true }
-    choices[#choices + 1] = { id = "reject", label = "Do not answer" }
+    choices[#choices + 1] = { id = "reject", label = "Decline" }
     return {
       kind = "question",
       title = ("%s asks"):format(request.requester.name),

@@ -304,7 +304,7 @@ local function text_of(card)
   if text.is_cut then
     table.insert(text.actions, 1, {
       keys = { "<Tab>" },
-      desc = "show all of it",
+      desc = "show the full text",
       run = function()
         unfold(card)
       end,
@@ -501,7 +501,7 @@ local function is_asked_here(card)
   vim.api.nvim_create_autocmd({ "WinEnter", "BufEnter", "TabEnter" }, {
     group = vim.api.nvim_create_augroup(ASKED_HERE, { clear = true }),
     once = true,
-    desc = "Claude Code: a question of the terminal's, away from it",
+    desc = "Claude Code: show a request once you have left its terminal",
     callback = vim.schedule_wrap(function()
       vim.api.nvim_create_augroup(ASKED_HERE, { clear = true }) -- one of the events is enough
       show_first()

@@ -240,7 +240,7 @@ function M.say_too_soon(buf)
   local window = windows[buf]
   if window and window.unread == "typing" and not window.is_told then
     window.is_told = true
-    notice.info("That key did nothing: this had only just come.")
+    notice.info("Press it again: the window had only just opened.")
   end
 end
 
