@@ -331,7 +331,7 @@ def test_a_saved_session_of_neovim_says_how_a_conversation_goes_on(start_nvim, t
     again = start_nvim(args=["-c", "silent source Session.vim"], opts={"agents": agents})
     again.wait("vim.fn.bufnr('Robot 0a1b2c3d/SAY hello there') > 0", what="the conversation")
     again.lua("vim.api.nvim_set_current_win(vim.fn.win_findbuf(vim.fn.bufnr(...))[1])", name)
-    again.wait(lambda: "A conversation with Robot: SAY hello there" in again.lines(), what="what it was")
+    again.wait(lambda: "A session with Robot: SAY hello there" in again.lines(), what="what it was")
     assert again.lines()[-1] == "`:Claude chat --agent scripted --resume 0a1b2c3d`"
     again.keys("<CR>")
     wait_text(again, "what was answered")
@@ -406,7 +406,7 @@ def test_signing_in_says_what_to_do_and_does_it(begin, tmp_path):
     nvim.wait_screen("<CR> choose")
     nvim.keys_count()
     runs = f"In a terminal (runs `{sys.executable} {acp_steps.AGENT} --login`)"
-    wait_text(nvim, "Robot wants you to sign in: Authentication required.")
+    wait_text(nvim, "Robot requires a sign-in: Authentication required.")
     shown = text(nvim)
     assert "- With a key: asks for it" in shown and f"- {runs}" in shown and "`:Claude chat restart`" in shown
     nvim.keys("2<CR>")
@@ -470,7 +470,7 @@ def test_one_that_wants_a_sign_in_for_a_prompt_gets_it_and_the_prompt_is_kept(be
     nvim.keys("1<CR>")
     wait_text(nvim, "Robot is signed in.")
     shown = text(nvim)
-    assert "Robot wants you to sign in: Authentication required." in shown and "- In the browser" in shown
+    assert "Robot requires a sign-in: Authentication required." in shown and "- In the browser" in shown
     assert "failed" not in shown
     assert read(tmp_path, "authenticate") == [{"methodId": "web"}]
     nvim.wait(lambda: nvim.lines() == ["FAIL -32000 Authentication required"], what="the words at the prompt again")

@@ -78,7 +78,7 @@ def test_a_key_that_a_method_takes_is_asked_for_once_and_shown_nowhere(start_nvi
     wait_answer(nvim, "\nagain")
     sent = {"methodId": "key", "_meta": {"api-key": "sesame"}}
     assert acp_steps.read(tmp_path, "authenticate") == [sent, sent]
-    assert text(nvim).count("wants you to sign in") == 1
+    assert text(nvim).count("requires a sign-in") == 1
     assert "sesame" not in text(nvim) + nvim.log() + "".join(nvim.screen())
 
 

@@ -496,7 +496,7 @@ def test_an_interrupt_before_the_agent_is_there_says_how_words_come_back(begin_c
         nvim.interrupt()
     else:
         nvim.keys("<C-c>")
-    nvim.wait_screen("Claude is starting. `:Claude chat restart` gives back what you said.")
+    nvim.wait_screen("Claude is starting. `:Claude chat restart` returns your prompts.")
     nvim.cmd("Claude chat restart")
     nvim.wait(lambda: nvim.lines() == ["SAY hello there"], what="the words")
 

@@ -31,7 +31,7 @@ function M.allow(request, answer)
   end
   chat.unasked = chat.unasked or answer.choice and is_possible and allowing[1].kind == "allow_always"
   if not is_possible then
-    notice.error(("%s offers no way to allow it: nothing was."):format(chat.name))
+    notice.error(("%s offers no way to allow this, so nothing was allowed."):format(chat.name))
   end
   request.send({
     allow = {

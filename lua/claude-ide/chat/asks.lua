@@ -196,7 +196,7 @@ function M.withdraw(chat, id)
   edit.forget(chat, id)
   for _, waiting in ipairs(pending(chat)) do
     if waiting.handle.id == id then
-      requests.cancel(waiting, chat.name .. " has taken it back")
+      requests.cancel(waiting, chat.name .. " withdrew it")
     end
   end
 end

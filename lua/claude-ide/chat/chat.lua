@@ -348,7 +348,7 @@ function Chat:interrupt()
   end, self:waiting())
   self:send("interrupt")
   if back[1] and chat_content.return_all(self, back) then
-    notice.info("What waited to be said is at the prompt again.")
+    notice.info("Queued prompts are back in the prompt window.")
   end
   bus.emit("session_stopped", self.session)
 end

@@ -18,7 +18,7 @@ local function interrupt(chat)
     end
   elseif chat.state == "starting" and #chat.queue > 0 then
     return function()
-      local words = "%s is starting. `:Claude chat restart` gives back what you said."
+      local words = "%s is starting. `:Claude chat restart` returns your prompts."
       notice.info(words:format(chat.name))
     end
   end

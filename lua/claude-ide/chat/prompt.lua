@@ -298,7 +298,7 @@ function M.help(chat)
     end
   end
   key_list.open(options, {
-    { "/ @ #", "complete commands, files, what the editor has" },
+    { "/ @ #", "complete commands, files, editor context" },
     { "account", chat.account and chat.account.full or "is not known yet" },
   }, { of = "a prompt", group = "ClaudeTranscriptKey", help = key_list.option("chat", "help").keys })
 end
@@ -350,14 +350,10 @@ function M.create(chat, acts)
   on("BufModifiedSet", "a prompt needs no writing", function()
     vim.bo[buf].modified = false
   end)
-  on(
-    { "TextChanged", "TextChangedI", "TextChangedP" },
-    "what is written to Claude is on disk soon",
-    function()
-      keep_open_soon(prompt)
-    end
-  )
-  on({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, "a prompt is kept, not sent", function(event)
+  on({ "TextChanged", "TextChangedI", "TextChangedP" }, "save drafts", function()
+    keep_open_soon(prompt)
+  end)
+  on({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, "a prompt is saved, not sent", function(event)
     if not user_write.copied(event, "not sent") then
       M.keep(prompt)
     end

@@ -115,7 +115,7 @@ local function restore(chat, message, paths, spared)
       )
     end
     if #problems > 0 then
-      words = ("%s Your own %s could not be put back: `:Claude log`."):format(
+      words = ("%s Your own %s could not be restored: `:Claude log`."):format(
         words,
         counted(#problems, "file")
       )

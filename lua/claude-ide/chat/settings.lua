@@ -102,7 +102,7 @@ end
 ---@param choice claude-ide.chat.SettingChoice
 local function confirm(chat, setting, choice)
   choose.select({ "No", "Yes" }, {
-    prompt = ("%s: %s. %s then runs commands and changes files without asking you. Go on?"):format(
+    prompt = ("%s: %s. %s then runs commands and changes files without asking you. Continue?"):format(
       setting.name,
       choice.name,
       chat.name

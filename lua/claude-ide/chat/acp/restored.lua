@@ -67,7 +67,7 @@ function M.read_into(buf, name)
     kind = "restored",
     is_private = true,
     lines = {
-      ("A conversation with %s: %s"):format(agent.name, it.title),
+      ("A session with %s: %s"):format(agent.name, it.title),
       "",
       ("%s has saved this session. <CR> resumes it, as does"):format(agent.name),
       ("`:Claude chat --agent %s --resume %s`"):format(agent.key, it.session),

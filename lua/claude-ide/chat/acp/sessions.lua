@@ -9,7 +9,7 @@ local M = {}
 ---@param fork? boolean
 local function begin(chat, session, fork)
   if fork then
-    chat.store:put("notice", "This is a copy of that session: what was said in it is not shown here.")
+    chat.store:put("notice", "This is a copy of that session. Its earlier messages are not shown here.")
   elseif session then
     if chat.give_way and chat:give_way(session) then
       return

@@ -94,7 +94,7 @@ function M.ask(chat, reason, methods)
     acp.signed_in = nil
     return authenticate(chat, before)
   end
-  local lines = { ("%s wants you to sign in: %s."):format(chat.name, reason) }
+  local lines = { ("%s requires a sign-in: %s."):format(chat.name, reason) }
   if not acp.signing_in then
     for _, method in ipairs(methods) do
       lines[#lines + 1] = "- " .. line_of(chat, method)
@@ -122,7 +122,7 @@ function M.ask(chat, reason, methods)
         sign_in(chat, method)
       end
     end)
-  end, ("%s wants you to sign in"):format(chat.name))
+  end, ("%s requires a sign-in"):format(chat.name))
 end
 
 return M

@@ -383,7 +383,7 @@ function M.cancel()
     return nil, "No edit is running."
   end
   for _, edit in ipairs(vim.list_extend({}, ended)) do
-    cancel(edit, "you have taken it back")
+    cancel(edit, "you canceled it")
   end
   notice.info(#ended == 1 and "The edit was canceled." or ("%d edits were canceled."):format(#ended))
   return true
