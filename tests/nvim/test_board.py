@@ -375,7 +375,7 @@ def test_a_prompt_waits_until_claude_is_free_and_a_turn_is_interrupted(start_nvi
     nvim.answer("one", 2, "two")
     nvim.keys("i")
     nvim.wait(lambda: "1 queued" in board(nvim)[1], what="the prompt to be queued")
-    nvim.wait_notice("The board’s prompt waits: text that is not sent stands at Claude's prompt.")
+    nvim.wait_notice("The board’s prompt waits: there is unsent text at Claude's prompt.")
     nvim.keys("i")
     nvim.wait("#asked == 3", what="the text to be asked for again")
     assert nvim.asked()[1]["lines"] == ["Write another prompt", "Unqueue “one”"]

@@ -87,4 +87,4 @@ def test_a_script_is_told_why_a_prompt_is_not_sent(begin, fake, sessions, projec
 
 def test_without_a_session_there_is_nobody_to_hear_it(start_nvim):
     nvim = start_nvim()
-    assert nvim.lua(PROMPT, "hello", "") == [None, "No terminal has a session: name one."]
+    assert nvim.lua(PROMPT, "hello", "") == [None, "No terminal has a session: pass `session`."]

@@ -325,7 +325,7 @@ def test_what_waits_is_given_up_where_claude_ends_or_begins_anew(inside, fake, s
         state("idle", of=new)
         for id in ("a", "b"):
             reason = reader.until({"type": "unqueued", "id": id})["reason"]
-            assert reason == "Claude went on with another conversation"
+            assert reason == "Claude switched to another session"
     state("busy", of=new)
     with site.read(new) as reader:
         nvim.lua(
@@ -482,7 +482,7 @@ def test_claude_is_stopped_in_the_terminal_while_it_works_and_at_no_other_time(i
     nvim, site, session, state = inside()
     with site.read(session) as reader:
         reader.until({"type": "caught_up"})
-        for status, words in [("idle", "does not work"), ("waiting", "waits for an answer")]:
+        for status, words in [("idle", "is not working"), ("waiting", "waits for an answer")]:
             state(status)
             reader.say(type="interrupt", id="stop")
             error = reader.until({"type": "error", "id": "stop"})

@@ -147,9 +147,7 @@ local function say_behind(entry, is_behind)
   entry.behind = is_behind and (entry.behind or vim.uv.now()) or nil
   if entry.behind and not entry.is_said and vim.uv.now() - entry.behind > DRAFT_MS then
     entry.is_said = true
-    notice.info(
-      ("%s’s prompt waits: text that is not sent stands at Claude's prompt."):format(entry.rule.sender)
-    )
+    notice.info(("%s’s prompt waits: there is unsent text at Claude's prompt."):format(entry.rule.sender))
   end
 end
 
@@ -216,7 +214,7 @@ end
 function M.interrupt(session)
   local route, why = route_to.of(session)
   if not route then
-    return why or "Claude does not work on it"
+    return why or "Claude is not working on it"
   end
   return transport[route.kind].interrupt(route)
 end
@@ -226,7 +224,7 @@ local function session_changed(change)
   route_to.note(change)
   for _, entry in ipairs(vim.list_slice(waiting)) do
     if change.previous == entry.session then
-      over(entry, "Claude went on with another conversation", true)
+      over(entry, "Claude switched to another session", true)
     elseif change.session.id == entry.session and change.session.state.activity == "gone" and entry.ran then
       over(entry, "Claude has ended", true)
     end

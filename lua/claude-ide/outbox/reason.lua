@@ -24,7 +24,7 @@ local function target_of(client)
   if terminal and live then
     return terminal, live.id
   elseif terminals.bufnr() and not live and sessions.problem() then
-    return nil, "What Claude is doing cannot be seen"
+    return nil, "Claude's state is not known"
   end
   return nil, "Claude runs in another terminal"
 end
@@ -55,7 +55,7 @@ function M.tell(client, text)
     after = clock.now(),
     done = function(err)
       if not err and not terminal:is_visible() then
-        notice.info("Claude was told why.")
+        notice.info("Claude got your reason.")
       end
     end,
   })

@@ -19,7 +19,7 @@ function M.prompt(text, opts)
   local current = terminals.session()
   local session = opts.session or current and current.id
   if not session then
-    return nil, "No terminal has a session: name one."
+    return nil, "No terminal has a session: pass `session`."
   end
   local route, why = route_to.of(session)
   if not route then

@@ -50,7 +50,7 @@ M.chat = {
   interrupt = function(route)
     local chat = route.chat --[[@as claude-ide.chat.Chat]]
     if not chat:is_busy() then
-      return "Claude does not work"
+      return "Claude is not working"
     end
     chat:interrupt()
   end,
@@ -76,7 +76,7 @@ M.terminal = {
     local live = route.live --[[@as claude-ide.sessions.Live]]
     local activity = live.state.activity
     if activity ~= "working" then
-      return activity == "waiting" and "Claude waits for an answer: give one" or "Claude does not work"
+      return activity == "waiting" and "Claude waits for an answer: give one" or "Claude is not working"
     elseif
       not prompt.interrupt(route.buf --[[@as integer]])
     then
@@ -113,7 +113,7 @@ local function await_end(entry)
   if goes_on and not route_to.was_left(entry.session) and vim.uv.now() - entry.since < BEHIND_MS then
     return "waits", ENDED -- after `/clear`: the client has learned of this session sooner than Neovim
   elseif goes_on then
-    return "failed", "Claude went on with another conversation", true
+    return "failed", "Claude switched to another session", true
   elseif entry.gone == "sure" then
     return "failed", "Claude has ended", true
   elseif not entry.gone then
@@ -163,7 +163,7 @@ M.dead = {
     return "waits", STARTS
   end,
   interrupt = function()
-    return "Claude does not work on it"
+    return "Claude is not working on it"
   end,
 }
 
