@@ -62,7 +62,7 @@ def test_a_foreign_client_lists_reads_and_follows(serve, sessions, project):
 def test_the_address_lets_one_browser_in_once_and_is_shown_with_a_picture(start_nvim):
     nvim = start_nvim(opts=OPTS)
     nvim.cmd("Claude serve url")
-    nvim.wait_screen("Sessions on a page")
+    nvim.wait_screen("Web page")
     lines = nvim.lines()
     (url,) = [line.strip() for line in lines if "http://" in line]
     match = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/#code=([\w-]{22})", url)
@@ -114,7 +114,7 @@ def test_a_taken_port_gives_the_next_one_and_says_so(serve, start_nvim):
     other.wait("#notices > 0")
     port = Site(other).info["port"]
     assert port != taken
-    assert f"Port {taken} is taken: sessions are served on {port}." in other.notices()
+    assert f"Port {taken} is taken: the web page is on {port}." in other.notices()
 
 
 def test_another_host_than_the_loopback_is_served_only_where_it_is_asked_for_and_warned_of(start_nvim):

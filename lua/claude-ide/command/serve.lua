@@ -13,7 +13,7 @@ function M.run(words)
   local what = words[1] or "start"
   if what == "stop" then
     if not web.stop() then
-      return nil, "Sessions are not served."
+      return nil, "The web page is not running."
     end
     notice.info("The web page is closed.")
     return true
@@ -30,7 +30,7 @@ function M.run(words)
   if not info then
     return nil, err
   end
-  notice.info(("Sessions are served on port %d. `:Claude serve url` lets a browser in."):format(info.port))
+  notice.info(("The web page is on port %d. `:Claude serve url` lets a browser in."):format(info.port))
   return true
 end
 

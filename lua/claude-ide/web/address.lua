@@ -30,7 +30,7 @@ local function lines_of(url)
     "",
     " " .. url,
     "",
-    " It opens once, within ten minutes. From another machine: :h claude-ide-web-remote",
+    " The address opens once, within ten minutes. From another machine: :h claude-ide-web-remote",
     " y copies the address, t the token for other clients, q closes.",
   })
   return lines, pictured
@@ -79,7 +79,7 @@ function M.show(url)
   width = math.min(width, vim.o.columns - 2)
   local win = text_float.open_centred(buf, width, height, {
     style = "minimal",
-    title = " Sessions on a page ",
+    title = " Web page ",
     zindex = ZINDEX,
   })
   vim.wo[win][0].wrap = false

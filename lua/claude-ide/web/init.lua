@@ -88,7 +88,7 @@ function M.start()
   at_exit("the page", M.stop)
   log.info("sessions are served on %s:%d", running.host, running.port)
   if config.port ~= 0 and running.port ~= config.port then
-    notice.info(("Port %d is taken: sessions are served on %d."):format(config.port, running.port))
+    notice.info(("Port %d is taken: the web page is on %d."):format(config.port, running.port))
   end
   if not is_loopback(running.host) then
     notice.warn(("The web page listens on %s: other machines can reach it."):format(running.host))
@@ -126,8 +126,8 @@ function M.attach()
   local info, err = M.start()
   if not info then
     notice.warn(one_line.fitting({
-      ("Sessions are not served: %s."):format(err),
-      "Sessions are not served: `:Claude log` says why",
+      ("The web page does not start: %s."):format(err),
+      "The web page does not start: `:Claude log` says why",
     }))
     log.error("sessions are not served: %s", err)
   end

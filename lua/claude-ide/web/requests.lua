@@ -30,7 +30,7 @@ local function open(request)
     end
     described = result
   else
-    described = { kind = "code", title = "Something waits in Neovim", choices = {} }
+    described = { kind = "code", title = "A request waits in Neovim", choices = {} }
   end
   local message = vim.tbl_extend("force", described, { id = request.id, session = session }) --[[@as table]]
   if #described.choices == 0 then
