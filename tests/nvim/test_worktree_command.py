@@ -120,7 +120,7 @@ def test_says_why_there_can_be_none(start, cli, tmp_path):
     nvim.wait_notice("needs a branch")
     nvim.cmd(f"cd {nvim.project}")
     nvim.cmd("Claude worktree done")
-    nvim.wait_notice("You are in no worktree")
+    nvim.wait_notice("This is not a worktree")
     assert cli.starts() == []
     assert branches(nvim) == ["main"]
 
@@ -197,7 +197,7 @@ def test_done_stops_at_what_would_be_lost(start, cli, connect):
     client.start_call("openDiff", old_file_path=path, new_file_path=path, new_file_contents="b\n", tab_name="one")
     nvim.wait("vim.fn.tabpagenr('$') == 3", what="the diff")
     nvim.cmd("tabnext 2 | Claude worktree done")
-    nvim.wait_notice("An edit of a.txt waits")
+    nvim.wait_notice("A proposal for a.txt waits")
     nvim.lua("local all = require('claude-ide.edits.proposal') all.reject(all.list()[1].id)")
     # A merge over changes of the user's, and one with conflicts.
     (fix / "日本.txt").write_text("ours\n")
@@ -360,7 +360,7 @@ def test_done_says_what_git_says_and_leaves_things_as_they_were(start, cli):
     fix = begin(nvim, cli)
     (fix / "new.txt").write_text("new\n")
     done(nvim, 2, "")
-    nvim.wait_notice("Nothing was committed, without a message. The worktree stays.")
+    nvim.wait_notice("Nothing was committed: the message is empty. The worktree stays.")
     refuses = hook(nvim, "pre-commit")
     done(nvim, 2, "new")
     nvim.wait_notice("Nothing was committed: `git commit` failed with code 1.")

@@ -103,7 +103,7 @@ function M.prompt(_, at)
   if why then
     return nil, why
   end
-  return say_about_lines(at, "Put at Claude's prompt: ", terminal_prompt.put)
+  return say_about_lines(at, "Insert into Claude's prompt: ", terminal_prompt.put)
 end
 
 ---@param typed string instruction

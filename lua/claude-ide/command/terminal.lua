@@ -13,7 +13,7 @@ local M = {}
 local function check(command, words)
   if words[2] and not words[1]:find("^%-") and not words[1]:find("%s") then
     return nil,
-      ('`:Claude %s %s`: a text with blanks is quoted: "%s".'):format(
+      ('`:Claude %s %s`: quote text with spaces: "%s".'):format(
         command,
         table.concat(words, " "),
         table.concat(words, " ")

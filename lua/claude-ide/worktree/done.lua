@@ -155,7 +155,9 @@ local function check(task, folder)
   check_buffers(task, folder)
   for _, proposal in ipairs(ide_proposal.list()) do
     if is_in(proposal.path, folder) then
-      task:fail(("An edit of %s waits: accept or reject it first."):format(vim.fs.basename(proposal.path)))
+      task:fail(
+        ("A proposal for %s waits: accept or reject it first."):format(vim.fs.basename(proposal.path))
+      )
     end
   end
   local own = vim.tbl_map(function(chat)
@@ -249,7 +251,7 @@ local function commit(task, own, asked, names)
     vim.ui.input({ prompt = "Commit message: " }, resume)
   end)
   if not message or vim.trim(message) == "" then
-    task:fail("Nothing was committed, without a message. The worktree stays.")
+    task:fail("Nothing was committed: the message is empty. The worktree stays.")
   end
   claim(task, own)
   local restore = keep_index(task, own.path)

@@ -223,7 +223,7 @@ function M.done()
     end
   end
   if not repository or not own or own.is_main then
-    return nil, "You are in no worktree that `:Claude worktree` or `git worktree add` has made."
+    return nil, "This is not a worktree that `:Claude worktree` or `git worktree add` has made."
   end
   local asked = guard.request()
   language_task.run("worktree", function(task)
