@@ -946,7 +946,7 @@ def test_hooks_are_written_beside_what_is_there_and_taken_out_again(lab):
     for command in ("write", "remove"):
         path.write_bytes(b'{"env": {"NAME": "Jos\xe9"}}')
         nvim.cmd(f"Claude hooks {command}")
-        nvim.wait_notice("stays as it is: it is no UTF-8")
+        nvim.wait_notice("stays as it is: it is not UTF-8")
         assert path.read_bytes() == b'{"env": {"NAME": "Jos\xe9"}}'
         nvim.lua("notices = {}")
     path.unlink()

@@ -337,7 +337,7 @@ def test_a_session_whose_folder_is_gone_goes_on_elsewhere_only_if_the_user_says_
     assert asked["prompt"].startswith("“The parser” began in ")
     assert asked["prompt"].endswith("/project/gone, which is gone")
     here, leave = asked["lines"]
-    assert (here.startswith("Go on in "), here.endswith("/project"), leave) == (True, True, "Leave it")
+    assert (here.startswith("Continue in "), here.endswith("/project"), leave) == (True, True, "Leave it")
     assert nvim.lua(runs) is False
     choose(nvim, 1, command=f"{command} {session}")
     if way == "terminal":
@@ -382,7 +382,7 @@ def test_words_find_sessions_by_title_prompt_and_branch(start, sessions, project
     assert len(choose(nvim, command="Claude sessions the parser")[-1]["lines"]) == 2
     assert len(choose(nvim, command="Claude sessions all feature")[-1]["lines"]) == 1
     nvim.cmd("Claude sessions foo")
-    nvim.wait_notice("No session of this project has these words: foo. `:Claude sessions all foo` looks in all.")
+    nvim.wait_notice("No session of this project matches: foo. `:Claude sessions all foo` looks in all.")
 
 
 def test_an_action_without_an_id_is_done_with_the_session_that_is_chosen(start, sessions, project):

@@ -116,7 +116,7 @@ def test_a_title_is_one_line_that_shows(nvim, session, file):
         nvim.lua("notices = {} require('claude-ide').sessions.rename(...)", session, typed)
 
     rename(" \u200b ")
-    nvim.wait_notice("A title needs at least one character that shows.")
+    nvim.wait_notice("A title needs at least one visible character.")
     assert file.read_bytes() == before and not beside(file).exists()
     for typed, kept in [
         ("a\u200bb\u202e c", "ab c"),

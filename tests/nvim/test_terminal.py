@@ -661,7 +661,7 @@ def test_another_terminal_is_opened_once_as_long_as_its_cli_runs(start, tmp_path
     nvim.wait("#require('claude-ide.server').clients() == 0")
     (tmp_path / "bin" / "launcher.args").unlink()
     nvim.keys(":Claude<CR>")
-    nvim.wait_screen("Claude runs in a window of its own.")
+    nvim.wait_screen("Claude runs in its own window.")
     assert arguments() is None
     if held == "after":  # Neovim ends it, as no program closes its window
         nvim.wait(f"require('claude-ide.terminal').of_process({pid}) ~= nil", what="its process to be known")
@@ -754,7 +754,7 @@ def test_tmux_finds_the_programs_that_neovim_finds_and_an_early_end_is_told(star
         nvim.wait("not require('claude-ide.terminal').is_running()", what="its end")
         nvim.lua("require('claude-ide.config').get().terminal.command = { 'false' }")
         nvim.keys(":Claude<CR>")
-        nvim.wait_notice("Claude ended at once in the other terminal. Try `false` there.")
+        nvim.wait_notice("Claude exited at once in the other terminal. Try `false` there.")
         assert not nvim.lua("return require('claude-ide.terminal').is_running()")
     finally:
         run("kill-server")
@@ -836,7 +836,7 @@ def test_other_programs_with_windows_are_asked_in_their_words(start, tmp_path, p
     nvim.wait("ended == 2", what="the number of the window, and the end of what opened it")
     if not focus:
         nvim.keys(":Claude<CR>")
-        nvim.wait_screen("Claude runs in a window of its own.")
+        nvim.wait_screen("Claude runs in its own window.")
         return
     nvim.keys(":Claude<CR>")
     nvim.wait(lambda: last() == focus, what="the window to be focused")
@@ -845,7 +845,7 @@ def test_other_programs_with_windows_are_asked_in_their_words(start, tmp_path, p
 
 
 @pytest.mark.parametrize(
-    ("body", "said"), [("error('no display')", "no display"), ("return {}", "terminal.external gave no program")]
+    ("body", "said"), [("error('no display')", "no display"), ("return {}", "terminal.external returned no program")]
 )
 def test_a_function_for_another_terminal_that_fails_is_reported(start, body, said):
     nvim = start(

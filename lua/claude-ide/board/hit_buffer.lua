@@ -71,7 +71,7 @@ local function enter(event)
   buffer_marks.mark(buf, "place")
   local place = places[vim.api.nvim_buf_get_name(buf)]
   if not place then
-    notice.warn("This place is of a search in another Neovim.")
+    notice.warn("This match is from a search in another Neovim.")
     return
   end
   local win = vim.api.nvim_get_current_win()

@@ -93,7 +93,7 @@ local function write(row, begun)
     if text and vim.trim(text) ~= "" then
       outbox.send({ kind = "board", session = row.id, text = text, ran = row.pid ~= nil })
     elseif begun then
-      kept_words.give_back(begun, "It was unqueued")
+      kept_words.give_back(begun, "The prompt was unqueued")
     end
   end)
 end
@@ -125,7 +125,7 @@ function ROW.prompt(row)
     elseif choice == back and outbox.take_back(last) then
       write(row, last.text)
     elseif choice == back then
-      say("It is sent already.")
+      say("The prompt is sent already.")
     end
   end)
 end

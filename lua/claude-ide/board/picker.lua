@@ -246,7 +246,7 @@ local function show_or_say(items, err, chosen, lines)
     local text = table.concat(chosen.words, " ")
     notice.info(
       chosen.all and ("No session matches: %s."):format(text)
-        or ("No session of this project has these words: %s. `:Claude sessions all %s` looks in all."):format(
+        or ("No session of this project matches: %s. `:Claude sessions all %s` looks in all."):format(
           text,
           text
         )

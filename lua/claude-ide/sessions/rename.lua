@@ -122,7 +122,7 @@ end
 local function take(item, text)
   local title = M.clean(text)
   if not title then
-    return notice.error("A title needs at least one character that shows.")
+    return notice.error("A title needs at least one visible character.")
   end
   rename(item, title, function(err)
     if err then

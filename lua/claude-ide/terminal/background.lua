@@ -166,7 +166,7 @@ local function begin(argv, one, done)
       end,
       BEGIN_MS,
       function(job)
-        done(not job and "it did not begin" or nil)
+        done(not job and "it did not start" or nil)
       end
     )
   end)
@@ -212,7 +212,7 @@ function M.hand_over(one, done)
     one.release(function(unsent)
       await_end(one.pid, function(err)
         if err then
-          kept_words.give_back(table.concat(unsent, "\n\n"), "Claude does not end")
+          kept_words.give_back(table.concat(unsent, "\n\n"), "Claude does not exit")
           done(err)
         else
           go_on(unsent)
@@ -262,7 +262,7 @@ end
 function M.stop(live, done)
   local function ended(err)
     if err then
-      notice.error("The session in the background does not end: " .. err)
+      notice.error("The background session does not end: " .. err)
     elseif done then
       done()
     end

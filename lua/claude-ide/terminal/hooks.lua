@@ -81,7 +81,7 @@ local function settings_with(folder, hooks)
   if not before and vim.uv.fs_stat(path) then
     return nil, ("%s cannot be read: %s"):format(path, why or "unknown")
   elseif before and position.valid(before) ~= before then
-    return nil, ("%s stays as it is: it is no UTF-8"):format(vim.fn.fnamemodify(path, ":~:."))
+    return nil, ("%s stays as it is: it is not UTF-8"):format(vim.fn.fnamemodify(path, ":~:."))
   end
   local json = next(hooks) and vim.json.encode(hooks) or "{}"
   local text, err = native.settings_with_hooks(before, json)
@@ -127,7 +127,7 @@ function M.keep(is_wanted)
         vim.fn.fnamemodify(path, ":~:.")
       )
   elseif not file.make_folder(vim.fs.dirname(path)) then
-    return nil, ("%s cannot be made"):format(vim.fs.dirname(path))
+    return nil, ("%s cannot be created"):format(vim.fs.dirname(path))
   end
   local mode = stat and stat.mode or tonumber("644", 8) --[[@as integer]]
   if not file.replace(target, text, mode) then

@@ -29,13 +29,13 @@ local ACTIONS = {
     run = function()
       served.back()
     end,
-    desc = "go back to the window you came from",
+    desc = "return to the previous window",
   },
   normal = {
     run = function()
       vim.cmd.stopinsert()
     end,
-    desc = "Normal mode in the terminal",
+    desc = "go to Normal mode",
   },
   hide = {
     run = function()
@@ -43,10 +43,10 @@ local ACTIONS = {
     end,
     desc = "hide the terminal",
   },
-  left = { run = to("h"), desc = "window on the left" },
-  down = { run = to("j"), desc = "window below" },
-  up = { run = to("k"), desc = "window above" },
-  right = { run = to("l"), desc = "window on the right" },
+  left = { run = to("h"), desc = "go to the window on the left" },
+  down = { run = to("j"), desc = "go to the window below" },
+  up = { run = to("k"), desc = "go to the window above" },
+  right = { run = to("l"), desc = "go to the window on the right" },
 }
 
 ---@param buf integer

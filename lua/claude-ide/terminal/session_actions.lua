@@ -48,7 +48,7 @@ function M.with_folder(summary, go_on)
   local function shown(folder)
     return phrases.fit_end(vim.fn.fnamemodify(folder, ":~"), 40)
   end
-  choose.select({ ("Go on in %s"):format(shown(here)), "Leave it" }, {
+  choose.select({ ("Continue in %s"):format(shown(here)), "Leave it" }, {
     prompt = ("“%s” began in %s, which is gone"):format(
       phrases.fit(phrases.title(summary), 40),
       shown(cwd)

@@ -134,7 +134,7 @@ function M.open(spec, on_exit)
     template = result
   end
   if type(template) == "table" and type(template[1]) ~= "string" then
-    return nil, "terminal.external gave no program."
+    return nil, "terminal.external returned no program."
   end
   local handle = { program = chosen, pid_file = script .. ".pid" } ---@type claude-ide.terminal.external.Handle
   local function await_cli()
@@ -148,12 +148,12 @@ function M.open(spec, on_exit)
           return M.close(handle)
         elseif not pid then
           on_exit(0, true)
-          return notice.warn("Claude did not begin in the other terminal.")
+          return notice.warn("Claude did not start in the other terminal.")
         end
         retry.until_ended({ pid }, AT_ONCE_MS, function(has_ended)
           if has_ended and not handle.closing then
             on_exit(1, true)
-            notice.warn(("Claude ended at once in the other terminal. Try `%s` there."):format(spec.argv[3]))
+            notice.warn(("Claude exited at once in the other terminal. Try `%s` there."):format(spec.argv[3]))
           end
         end)
       end
@@ -205,7 +205,7 @@ end
 
 function M.focus(handle)
   if not control(handle, handle.program and handle.program.focus) then
-    notice.info("Claude runs in a window of its own.")
+    notice.info("Claude runs in its own window.")
   end
 end
 

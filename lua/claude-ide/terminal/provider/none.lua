@@ -6,12 +6,9 @@ return {
     local port = spec.ide_env.CLAUDE_CODE_SSE_PORT
     local command = table.concat(spec.argv, " ")
     if not port then
-      return false, 'terminal.provider is "none", and the server does not run.'
+      return false, 'terminal.provider is "none", and the server is not running.'
     end
     return false,
-      ('terminal.provider is "none". Run `CLAUDE_CODE_SSE_PORT=%s %s` in a terminal of your own.'):format(
-        port,
-        command
-      )
+      ('terminal.provider is "none". Run `CLAUDE_CODE_SSE_PORT=%s %s` in any terminal.'):format(port, command)
   end,
 }
