@@ -103,7 +103,7 @@ def test_a_conversation_is_followed_as_it_happens(nvim, cli, mock_api):
 
     # `/clear` names the session that continues.
     claude.prompt("/clear")
-    nvim.wait_screen("── went on in session")
+    nvim.wait_screen("── continued in session")
 
 
 HOOKS = "return select(2, require('claude-ide.terminal.hooks').of({ 'claude' }, {}, vim.fn.getcwd()))[1]"

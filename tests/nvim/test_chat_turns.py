@@ -221,7 +221,7 @@ def a_session_goes_on_in_a_chat_and_is_another_one_after_clear(nvim):
         what="the session to be known",
     )
     nvim.wait_screen("· idle")
-    assert "went on in" not in "\n".join(nvim.screen())
+    assert "continued in" not in "\n".join(nvim.screen())
 
 
 def test_edits_are_asked_for_and_the_session_goes_on_in_another_chat(begin_chat, mock_api):

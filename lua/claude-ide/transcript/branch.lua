@@ -54,7 +54,7 @@ function M.step(view, step)
     local edge = step > 0 and "last" or "first"
     notice.info(("This is the %s of %d branches."):format(edge, #branch.siblings))
   else
-    notice.info("No fork of the conversation above the cursor.")
+    notice.info("The session has no fork above the cursor.")
   end
 end
 
@@ -77,7 +77,7 @@ end
 ---@param messages claude-ide.sessions.Message[] the first message of each branch
 local function ask(view, branch, messages)
   choose.select(messages, {
-    prompt = "Branches of the conversation",
+    prompt = "Branches of the session",
     kind = "claude_branch",
     format_item = function(message)
       local here = message.id == branch.siblings[branch.number] and " (shown)" or ""
@@ -96,7 +96,7 @@ end
 function M.choose(view)
   local _, branch = fork_above(view)
   if not branch then
-    notice.info("No fork of the conversation above the cursor.")
+    notice.info("The session has no fork above the cursor.")
     return
   end
   local request = guard.request()
@@ -106,7 +106,7 @@ function M.choose(view)
       return
     end
     -- Keys typed since the request are not meant for the list.
-    guard.when_requested("branches " .. view.buf, "The branches of a conversation", function()
+    guard.when_requested("branches " .. view.buf, "The branches of a session", function()
       ask(view, branch, messages)
     end, request)
   end)

@@ -113,7 +113,7 @@ end
 function M.show(texts)
   local before, after = lines_of(texts.before), lines_of(texts.after)
   local function guarded(fn)
-    return safely.wrap("show an edit of a conversation", fn)
+    return safely.wrap("show an edit of a session", fn)
   end
   diffview_comparison.run(before, after, function(comparison)
     local view = quietly.run(function()
@@ -153,7 +153,7 @@ function M.open(source, tool_id)
   local function show(texts, err)
     if texts then
       -- Keys typed since the request are not meant for it.
-      guard.when_requested("edit " .. tool_id, "An edit of a conversation", function()
+      guard.when_requested("edit " .. tool_id, "An edit of a session", function()
         M.show(texts)
       end, request)
     elseif err then

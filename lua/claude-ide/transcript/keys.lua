@@ -83,7 +83,7 @@ local KEYS = {
 ---Built-in keys worth listing.
 local BUILT_IN = {
   { "za zR zM", "open or close folds" },
-  { "G", "go to the end and follow what is said" },
+  { "G", "go to the end and follow new messages" },
   { "/ ? n N", "search this transcript; :Claude grep searches all" },
 }
 

@@ -151,7 +151,7 @@ function M.go(view, row, match)
   if place then
     light(view, lnum, place)
   else
-    notice.info("The match is in what is left out here: Enter shows it.")
+    notice.info("The match is in hidden text: Enter shows it.")
   end
 end
 

@@ -99,7 +99,7 @@ local function create_autocommands(view)
       callback = safely.wrap(desc, callback),
     })
   end
-  on("BufWinEnter", "dress the window of a transcript", function()
+  on("BufWinEnter", "set up the window of a transcript", function()
     local win = vim.api.nvim_get_current_win()
     buffer.set_window_options(win)
     fold.create_all(view.canvas, win)
@@ -184,7 +184,7 @@ local function create_autocommands(view)
   })
   vim.api.nvim_create_autocmd("ColorScheme", {
     group = group,
-    desc = "Claude Code: the colours of a transcript",
+    desc = "Claude Code: define the colors of a transcript",
     callback = function()
       colour.define()
     end,

@@ -42,7 +42,7 @@ local function state_of(view)
   if view.problem then
     return view.problem, "ClaudeTranscriptFailed"
   elseif open_views.went_on(view) then
-    return "went on in another session", "ClaudeTranscriptWaiting"
+    return "continued in another session", "ClaudeTranscriptWaiting"
   elseif not live then
     return view.ran and not is_begun_again and "ended" or nil, "ClaudeTranscriptFact"
   elseif live.state.activity == "gone" then
@@ -147,7 +147,7 @@ local function closing(view)
   local went_on = open_views.went_on(view)
   if went_on then
     return {
-      ("── went on in session %s · Enter goes there"):format(went_on:sub(1, 8)),
+      ("── continued in session %s · Enter goes there"):format(went_on:sub(1, 8)),
       "ClaudeTranscriptWaiting",
     }
   elseif live and live.state.activity == "working" then

@@ -49,7 +49,7 @@ local function by_id(id, cwd, found)
     if session then
       found(session.file, session.cwd)
     else
-      refuse("Nothing was said in this session yet.")
+      refuse("This session has no messages yet.")
     end
   end)
 end

@@ -227,7 +227,7 @@ function M.of_side(side)
 end
 
 local listen = require("claude-ide.base.once")(function()
-  local opts = { desc = "Claude Code: colours of diffs", callback = M.define }
+  local opts = { desc = "Claude Code: define the colors of diffs", callback = M.define }
   opts.group = vim.api.nvim_create_augroup("claude-ide.colours", { clear = true })
   vim.api.nvim_create_autocmd("ColorScheme", opts)
   opts.pattern = "background"
