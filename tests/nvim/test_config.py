@@ -109,7 +109,7 @@ def test_a_problem_is_reported_once_in_one_line_and_stops_nothing(start_nvim):
     ("opts", "notice"),
     [
         ({"sever": 1, "log": 2}, "Invalid options: log, sever (see `:checkhealth claude-ide`)"),
-        ({"server": {"port_range": [5, 4]}}, "Option server.port_range does not work: `:checkhealth claude-ide`"),
+        ({"server": {"port_range": [5, 4]}}, "Option server.port_range is invalid: `:checkhealth claude-ide`"),
     ],
     ids=["several", "a long one, which would make Neovim wait for a key"],
 )

@@ -132,14 +132,14 @@ local function line_of(found)
   end, found)
   local texts = {
     ("Invalid options: %s (see `:checkhealth claude-ide`)"):format(table.concat(names, ", ")),
-    ("%d options do not work: `:checkhealth claude-ide`"):format(#found),
+    ("%d options are invalid: `:checkhealth claude-ide`"):format(#found),
   }
   if #found == 1 then
     local problem = found[1]
     texts = {
       ("Option %s"):format(sentence(problem)),
       ("Option %s: %s"):format(problem.option, problem.text),
-      ("Option %s does not work: `:checkhealth claude-ide`"):format(problem.option),
+      ("Option %s is invalid: `:checkhealth claude-ide`"):format(problem.option),
     }
   end
   return one_line.fitting(texts)
