@@ -128,19 +128,20 @@ def test_a_cli_without_its_connection_is_named_with_what_brings_it_back(start_nv
     gone = "#require('claude-ide.server').clients() == 0"
     nvim.wait(gone)
     who = f"pid {os.getpid()}: "
-    assert f"{who}its connection is lost, and it tries to connect again" in health(nvim)
+    assert f"{who}the connection is lost, and the CLI tries to connect again" in health(nvim)
     nvim.lua("local now = os.time os.time = function(...) return now(...) + (... and 0 or 60) end")
     text = health(nvim)
     assert (
-        f"{who}its connection is lost, and it no longer tries to connect again" in text and "Type /ide in it." in text
+        f"{who}the connection is lost, and the CLI no longer tries to connect again" in text
+        and "Type /ide in the CLI." in text
     )
     nvim.lua("require('claude-ide.server').stop()")
-    assert f"{who}its connection is lost, and it tries to connect again" in health(nvim), "the port still accepts"
+    assert f"{who}the connection is lost, and the CLI tries to connect again" in health(nvim), "the port still accepts"
     connect(nvim)
     assert who not in health(nvim)
     nvim.cmd("Claude disconnect")
     nvim.wait(gone)
-    assert f"{who}`:Claude disconnect` sent it away. `/ide` in it connects it again" in health(nvim)
+    assert f"{who}disconnected by `:Claude disconnect`. `/ide` in it connects it again" in health(nvim)
 
 
 def test_other_editors_are_told_apart(start_nvim, tmp_path):
@@ -176,7 +177,7 @@ def test_clients_from_elsewhere_are_told_apart(start_nvim, connect, tmp_path):
     nvim.wait(placed, what="the clients' folders")
     text = health(nvim)
     assert f"in {nvim.project} (under another path: workspace.path_map)" in text
-    assert "in /elsewhere" in text and text.count("It works outside of this project") == 1
+    assert "in /elsewhere" in text and text.count("This CLI works outside of the project") == 1
 
 
 def test_what_is_missing_or_switched_off_is_said_with_the_remedy(start_nvim, tmp_path):

@@ -36,7 +36,7 @@ def health(start_nvim):
 
 def test_nothing_is_wrong_where_claude_has_not_run(health):
     text = health()
-    assert "projects yet: Claude has not been asked anything" in text
+    assert "projects yet: Claude has got no prompt" in text
     assert "Claude Code has not run yet, or keeps its files elsewhere" in text
     assert "WARNING" not in text and "ERROR" not in text
 
@@ -59,7 +59,7 @@ def test_a_cli_that_keeps_no_records_is_reported(health, sessions, tmp_path):
     sessions.write(tmp_path / "project", ("one", "ok"))
     text = health()
     assert "this version of Claude Code does not say what a session does" in text
-    assert "So what a CLI does is shown only if `:Claude` started it" in text
+    assert "So a CLI's state is shown only if `:Claude` started it" in text
 
 
 def test_a_record_of_another_shape_is_named(health, sessions):
@@ -68,7 +68,7 @@ def test_a_record_of_another_shape_is_named(health, sessions):
     folder.mkdir(parents=True)
     (folder / f"{pid}.json").write_text('{"process": 1}')
     text = health()
-    assert "WARNING What these CLIs say of themselves is not understood" in text
+    assert "WARNING The state records of these CLIs are not understood" in text
     assert f"{pid}.json" in text
 
 
@@ -76,7 +76,7 @@ def test_a_record_without_a_state_says_where_the_state_is_from(health, sessions,
     (tmp_path / "project").mkdir()
     session = sessions.write(tmp_path / "project", ("one", "ok"))
     sessions.record(sessions.sleeper(), session, None, tmp_path / "project")
-    assert "It does not say what it does: worked out of its transcript" in health(live=1)
+    assert "No record of the state: derived from the transcript" in health(live=1)
 
 
 def test_a_connected_cli_without_a_record_is_reported(health, sessions, connect):

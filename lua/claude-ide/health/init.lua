@@ -87,7 +87,7 @@ local function check_library()
   local library = native.load()
   local problem = native.problem()
   if library then
-    vim.health.ok(("%s, version %s"):format(native.find() or "Gone from the disk", library.version()))
+    vim.health.ok(("%s, version %s"):format(native.find() or "No longer on disk", library.version()))
   elseif problem then
     vim.health.error(problem.what, {
       problem.detail,
@@ -160,7 +160,7 @@ local function check_cli()
   if path == "" then
     vim.health.warn(("`%s` was not found"):format(program), {
       "Install it: npm install -g @anthropic-ai/claude-code",
-      "Or say where it is: terminal.command",
+      "Or set its path: terminal.command",
       "A CLI on another PATH can still connect.",
     })
     return
@@ -189,7 +189,7 @@ local function check_cli()
   end
   vim.health.info(
     ("`:Claude` shows it with the provider %s"):format(
-      type(terminal.provider) == "table" and "of your own" or ('"%s"'):format(terminal.provider)
+      type(terminal.provider) == "table" and "that you wrote" or ('"%s"'):format(terminal.provider)
     )
   )
 end
@@ -200,13 +200,15 @@ local function check_lost()
     local client = lost.client
     local who = ("%s %s, pid %d"):format(client.name or "unnamed", client.version or "", client.pid)
     if lost.sent_away then
-      vim.health.info(("%s: `:Claude disconnect` sent it away. `/ide` in it connects it again"):format(who))
+      vim.health.info(
+        ("%s: disconnected by `:Claude disconnect`. `/ide` in it connects it again"):format(who)
+      )
     elseif lost.tries then
-      vim.health.info(("%s: its connection is lost, and it tries to connect again"):format(who))
+      vim.health.info(("%s: the connection is lost, and the CLI tries to connect again"):format(who))
     else
       vim.health.warn(
-        ("%s: its connection is lost, and it no longer tries to connect again"):format(who),
-        "Type /ide in it."
+        ("%s: the connection is lost, and the CLI no longer tries to connect again"):format(who),
+        "Type /ide in the CLI."
       )
     end
   end
@@ -236,23 +238,23 @@ local function check_clients()
     if inside or #client.roots == 0 then
       vim.health.ok(text)
     else
-      vim.health.warn(text, "It works outside of this project: " .. table.concat(folders, ", "))
+      vim.health.warn(text, "This CLI works outside of the project: " .. table.concat(folders, ", "))
     end
   end
   check_lost()
   vim.health.info(
     "The model itself is given only getDiagnostics and executeCode of an editor's tools. "
-      .. "The CLI uses the others (openDiff, openFile, …) on its own account, so that list in /mcp is not a fault."
+      .. "The CLI uses the others (openDiff, openFile, …) itself, so that list in /mcp is not a fault."
   )
 end
 
 local function check_hooks()
   local disabled_by = hooks.disabled_by()
   if not config.get().hooks.enabled then
-    vim.health.info("Claude asks in its terminal alone: hooks.enabled is false")
+    vim.health.info("Claude asks in its terminal only: hooks.enabled is false")
   elseif disabled_by then
     vim.health.warn(
-      ("Claude asks in its terminal alone: disableAllHooks is set in %s"):format(disabled_by),
+      ("Claude asks in its terminal only: disableAllHooks is set in %s"):format(disabled_by),
       { "Remove it, or set hooks.enabled to false" }
     )
   else
@@ -305,7 +307,7 @@ local PYTHON_MS = 20000
 local function check_notebooks()
   vim.health.start("Notebooks")
   if vim.list_contains(config.get().tools.hidden, "executeCode") then
-    return vim.health.info("executeCode is not offered: tools.hidden names it")
+    return vim.health.info("executeCode is not offered: it is in tools.hidden")
   end
   local found, missing
   notebook_interpreter.look(function(interpreter, problem)
@@ -318,9 +320,10 @@ local function check_notebooks()
     local kernel = found.kernel and (", for the kernel %s"):format(found.kernel) or ""
     vim.health.ok(("executeCode: %s (%s, Python %s)%s"):format(found.path, found.from, found.version, kernel))
   else
-    local what = "executeCode is not offered: " .. (missing and missing.what or "No Python said what it has.")
+    local what = "executeCode is not offered: "
+      .. (missing and missing.what or "No Python reported its packages.")
     local advice = missing and missing.remedy and ("Run `%s`"):format(missing.remedy)
-      or "Install Python and ipykernel, or say where they are: notebook.kernel"
+      or "Install Python and ipykernel, or set their path: notebook.kernel"
     if config.get().notebook.kernel then
       vim.health.warn(what, { advice })
     else

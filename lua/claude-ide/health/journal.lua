@@ -44,7 +44,7 @@ local function check_checkpoints()
   for _, state in ipairs(states) do
     if state.is_ignored then
       vim.health.warn(
-        ("Shell commands are not reviewed in %s: git took too long, or failed. It is tried again in a minute"):format(
+        ("Shell commands are not reviewed in %s: git took too long, or failed. Neovim tries again in a minute"):format(
           short(state.top)
         ),
         { '`:Claude log` tells more with log.level = "debug".' }

@@ -38,7 +38,7 @@ local function check_address()
       ("The server is not started in this Neovim: %s. `:ClaudeConnect` starts it."):format(reason)
     )
   else
-    vim.health.warn("The server is not running", "`:ClaudeConnect` starts it, or says why it cannot.")
+    vim.health.warn("The server is not running", "`:ClaudeConnect` starts it, or shows the reason.")
   end
   if not is_loopback(host) then
     vim.health.warn(("server.host is %s: other machines can try to connect"):format(host), {

@@ -17,7 +17,7 @@ local function check_transcripts(folder)
   if found then
     vim.health.ok(("The sessions are in %s"):format(vim.fn.fnamemodify(projects, ":~")))
   elseif code == "ENOENT" then
-    vim.health.info(("There is no %s yet: Claude has not been asked anything"):format(projects))
+    vim.health.info(("There is no %s yet: Claude has got no prompt"):format(projects))
   else
     vim.health.warn(("%s cannot be read: %s"):format(projects, why), {
       "`:Claude sessions`, `:Claude transcript` and `:Claude grep` need it.",
@@ -68,11 +68,9 @@ local function check_session(session)
   if state.source == "record" then
     vim.health.info(text)
   elseif state.source == "hooks" then
-    vim.health.info(text .. ". It writes no record of that: reported by its hooks, without interrupts")
+    vim.health.info(text .. ". No record of the state: reported by hooks, without interrupts")
   else
-    vim.health.info(
-      text .. ". It does not say what it does: worked out of its transcript, without permissions"
-    )
+    vim.health.info(text .. ". No record of the state: derived from the transcript, without permissions")
   end
 end
 
@@ -81,7 +79,7 @@ local function check_records(folder)
   if problem then
     vim.health.info(problem)
     vim.health.info(
-      "So what a CLI does is shown only if `:Claude` started it, as its hooks report it. Everything else works."
+      "So a CLI's state is shown only if `:Claude` started it, as its hooks report it. Everything else works."
     )
     vim.iter(sessions.live()):each(check_session)
     return
@@ -93,8 +91,8 @@ local function check_records(folder)
   local unread = unread_records(folder, known)
   if #unread > 0 then
     vim.health.warn(
-      ("What these CLIs say of themselves is not understood: %s"):format(table.concat(unread, ", ")),
-      { "Their version may be newer than this plugin. What they do is not shown; everything else works." }
+      ("The state records of these CLIs are not understood: %s"):format(table.concat(unread, ", ")),
+      { "Their version may be newer than this plugin. Their state is not shown; everything else works." }
     )
   else
     vim.health.ok("Running sessions report their state: " .. counted(#live, "session"))
@@ -105,7 +103,7 @@ local function check_records(folder)
       vim.health.info(
         (
           "The CLI %s (pid %d) is connected and writes no session record, as those below 2.1: the statusline and the lists do "
-          .. "not show what it does. `claude update` brings a newer one"
+          .. "not show its state. `claude update` brings a newer one"
         ):format(client.version or "of an unknown version", client.pid)
       )
     end
@@ -129,8 +127,8 @@ local function check_watching()
     vim.health.ok("File changes are reported by the operating system")
   elseif mode == "polling" then
     vim.health.info(
-      "The system does not tell of all changes (a network file system, too few watches, or processes it does not follow): "
-        .. "the files are looked at again and again, so news may come later"
+      "The system does not report all file changes (a network file system, too few watches, or processes it does not follow): "
+        .. "the files are polled, so changes may show later"
     )
   end
 end
