@@ -37,7 +37,7 @@ local function watch()
     group = vim.api.nvim_create_augroup("claude-ide.statusline", { clear = true }),
     pattern = "Claude*",
     callback = M.refresh,
-    desc = "Claude Code: the statusline's text is out of date",
+    desc = "Claude Code: refresh the statusline's text",
   })
   bus.on("server_started", M.refresh)
   bus.on("server_stopped", M.refresh)
@@ -236,7 +236,7 @@ local follow_terminal = require("claude-ide.base.once")(function()
   vim.api.nvim_create_autocmd("TabEnter", {
     group = vim.api.nvim_create_augroup("claude-ide.statusline.terminal", { clear = true }),
     callback = M.refresh,
-    desc = "Claude Code: the tab page's terminal",
+    desc = "Claude Code: show the tab page's terminal in the statusline",
   })
 end)
 

@@ -108,7 +108,7 @@ function M.mode_comes()
       end, 0)
       return true
     end,
-    desc = "Claude Code: a mode has begun",
+    desc = "Claude Code: note that a mode has begun",
   })
 end
 

@@ -95,7 +95,7 @@ local function listen()
     group = group,
     pattern = PREFIX .. "*",
     callback = enter,
-    desc = "Claude Code: show the transcript at the place that was found",
+    desc = "Claude Code: show the transcript at the match",
   })
   vim.api.nvim_create_autocmd("WinNew", {
     group = group,
@@ -105,7 +105,7 @@ local function listen()
         new_window = nil
       end)
     end,
-    desc = "Claude Code: know the windows that a list makes for a place",
+    desc = "Claude Code: note the windows that a list opens for a match",
   })
 end
 

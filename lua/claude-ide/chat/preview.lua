@@ -82,13 +82,13 @@ function M.attach(buf, cwd)
   vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP" }, {
     group = group,
     buffer = buf,
-    desc = "Claude Code: how much a prompt takes along",
+    desc = "Claude Code: show the size of a prompt's contexts",
     callback = look_soon,
   })
   vim.api.nvim_create_autocmd("BufWipeout", {
     group = group,
     buffer = buf,
-    desc = "Claude Code: a prompt is gone",
+    desc = "Claude Code: forget a deleted prompt",
     callback = function()
       M.forget(buf)
     end,

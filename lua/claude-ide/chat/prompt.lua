@@ -391,7 +391,7 @@ function M.have_one_menu(buf)
   vim.api.nvim_create_autocmd("InsertEnter", {
     buffer = buf,
     once = true,
-    desc = "Claude Code: one menu of completion in a prompt",
+    desc = "Claude Code: keep one completion menu in a prompt",
     callback = vim.schedule_wrap(without_cmp),
   })
 end

@@ -92,7 +92,7 @@ local function keep_window(buf)
   vim.api.nvim_create_autocmd("BufWinLeave", {
     group = group,
     buffer = buf,
-    desc = "Claude Code: the window of a prompt is for the prompt",
+    desc = "Claude Code: keep other files out of a prompt's window",
     callback = function()
       local win = vim.api.nvim_get_current_win()
       if vim.api.nvim_win_get_buf(win) ~= buf then
@@ -170,12 +170,12 @@ local function keep_height(shown)
   vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP" }, {
     group = group,
     buffer = shown.prompt,
-    desc = "Claude Code: a prompt has as many lines as it takes",
+    desc = "Claude Code: fit the height of a prompt",
     callback = fit,
   })
   vim.api.nvim_create_autocmd("VimResized", {
     group = group,
-    desc = "Claude Code: a prompt leaves its transcript some lines",
+    desc = "Claude Code: leave a transcript some lines beside its prompt",
     callback = function()
       fit() -- at each resize: after the next one, a height set by the user could not be recognized
       vim.schedule(fit) -- other plugins resize their windows, too

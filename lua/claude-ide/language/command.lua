@@ -103,7 +103,7 @@ end
 local function follow()
   vim.api.nvim_create_autocmd("LspRequest", {
     group = vim.api.nvim_create_augroup("claude-ide.language.command", { clear = true }),
-    desc = "Claude: know whose command of a language server runs",
+    desc = "Claude: note whose command of a language server runs",
     callback = function(event)
       local data = event.data
       local run = runs[data.client_id]

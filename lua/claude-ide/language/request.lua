@@ -57,7 +57,7 @@ local function once(task, client, method, params, buf, on_sent)
     end)
     vim.api.nvim_create_autocmd("LspDetach", {
       group = group,
-      desc = "Claude: a language server that ends answers nothing more",
+      desc = "Claude: end the requests of a language server that exits",
       callback = function(event)
         if event.data.client_id == client.id then
           vim.schedule(function()

@@ -78,7 +78,7 @@ local function refuse()
   })
   vim.api.nvim_create_autocmd("BufWriteCmd", {
     buffer = buf,
-    desc = "Claude Code: it cannot be written",
+    desc = "Claude Code: report that this buffer cannot be written",
     callback = function() end,
   })
   local win = vim.api.nvim_open_win(buf, false, {

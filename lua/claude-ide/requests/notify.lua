@@ -278,7 +278,7 @@ function M.attach()
     callback = function(event)
       focused, has_reports = event.event == "FocusGained", true
     end,
-    desc = "Claude Code: know whether you look at Neovim",
+    desc = "Claude Code: note whether Neovim has the focus",
   })
 end
 

@@ -76,7 +76,7 @@ local watched = {}
 local forget_wiped = require("claude-ide.base.once")(function()
   api.nvim_create_autocmd("BufWipeout", {
     group = api.nvim_create_augroup("claude-ide.privacy", { clear = true }),
-    desc = "Claude Code: forget buffers that went",
+    desc = "Claude Code: forget deleted buffers",
     callback = function(event)
       watched[event.buf] = nil
     end,

@@ -172,7 +172,7 @@ local follow_files = require("claude-ide.base.once")(function()
   local group = vim.api.nvim_create_augroup(GROUP .. ".files", { clear = true })
   vim.api.nvim_create_autocmd("BufEnter", {
     group = group,
-    desc = "Claude: the project of the current file belongs to the workspace",
+    desc = "Claude: add the current file's project to the workspace",
     callback = function(args)
       local folder = folder_of(args.buf)
       if folder and folder ~= file_folder then
@@ -183,7 +183,7 @@ local follow_files = require("claude-ide.base.once")(function()
   })
   vim.api.nvim_create_autocmd({ "BufDelete", "BufUnload", "BufFilePost", "DirChanged" }, {
     group = group,
-    desc = "Claude: projects of closed files leave the workspace",
+    desc = "Claude: remove projects of closed files from the workspace",
     callback = function()
       if not open_projects or open_projects[1] then
         announce_soon()
@@ -522,7 +522,7 @@ function M.attach(announcement)
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
   vim.api.nvim_create_autocmd("DirChanged", {
     group = group,
-    desc = "Claude: the workspace follows :cd, :tcd and :lcd",
+    desc = "Claude: follow :cd, :tcd and :lcd",
     callback = function(args)
       if args.match ~= "auto" then
         chosen_cwd = vim.v.event.cwd
@@ -532,7 +532,7 @@ function M.attach(announcement)
   })
   vim.api.nvim_create_autocmd({ "TabClosed", "WinClosed", "TabEnter" }, {
     group = group,
-    desc = "Claude: folders of closed windows leave the workspace",
+    desc = "Claude: remove folders of closed windows from the workspace",
     callback = announce_soon,
   })
 end

@@ -104,7 +104,7 @@ local function show(open, fifo)
       pattern = pattern,
       buffer = not pattern and buf or nil,
       once = true,
-      desc = "Claude Code: a prompt's file is closed",
+      desc = "Claude Code: return a closed prompt to the CLI",
       callback = function()
         if not waiting[fifo] then
           return

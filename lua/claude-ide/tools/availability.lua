@@ -198,7 +198,7 @@ function M.attach()
   )
   vim.api.nvim_create_autocmd("DiagnosticChanged", {
     group = vim.api.nvim_create_augroup(GROUP, { clear = false }),
-    desc = "Claude: resources change with the diagnostics",
+    desc = "Claude: update resources with the diagnostics",
     -- For a callback Neovim would convert all diagnostics.
     command = "call v:lua.require'claude-ide.tools.availability'.offers_changed()",
   })

@@ -234,7 +234,7 @@ local attach = require("claude-ide.base.once")(function()
   bus.on("transcript_grew", follow_results)
   vim.api.nvim_create_autocmd("BufEnter", {
     group = vim.api.nvim_create_augroup("claude-ide.tools.claude_client", { clear = true }),
-    desc = "Claude Code: a dialog that was held back opens for the user who enters its terminal",
+    desc = "Claude Code: open a held dialog when the user enters its terminal",
     callback = vim.schedule_wrap(function()
       requests.close_those(function(request)
         return request.requester.client ~= nil

@@ -140,7 +140,7 @@ local function create_autocommands(view)
   vim.api.nvim_create_autocmd("OptionSet", {
     group = group,
     pattern = "wrap",
-    desc = "Claude Code: a table that is wider than the window is drawn where lines are not wrapped",
+    desc = "Claude Code: draw wide tables where lines are not wrapped",
     callback = vim.schedule_wrap(safely.wrap("draw the tables", function()
       if #vim.fn.win_findbuf(view.buf) > 0 then
         painter.resized(view)
@@ -160,7 +160,7 @@ local function create_autocommands(view)
   local stay_later = vim.schedule_wrap(safely.wrap("stay at the end of a transcript", stay))
   vim.api.nvim_create_autocmd("WinResized", {
     group = group,
-    desc = "Claude Code: a window at the end of a transcript stays there",
+    desc = "Claude Code: keep a window at the end of its transcript",
     callback = function()
       local windows = vim.v.event.windows or {}
       if #vim.fn.win_findbuf(view.buf) > 0 then
@@ -173,7 +173,7 @@ local function create_autocommands(view)
   })
   vim.api.nvim_create_autocmd("WinClosed", {
     group = group,
-    desc = "Claude Code: a window at the end of a transcript stays there",
+    desc = "Claude Code: keep a window at the end of its transcript",
     callback = function(event)
       -- A window that opened and closed in one turn of the event loop is no resize of the others, but has scrolled them.
       local closed = tonumber(event.match) --[[@as integer]]

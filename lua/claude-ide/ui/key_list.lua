@@ -173,7 +173,7 @@ function M.open(options, others, opts)
   vim.api.nvim_create_autocmd("WinLeave", {
     buffer = buf,
     once = true,
-    desc = "Claude Code: the list of keys goes with the focus",
+    desc = "Claude Code: close the list of keys when it loses the focus",
     callback = function()
       vim.schedule(close)
     end,

@@ -68,9 +68,14 @@ local function map(buf)
     ["<C-p>"] = -1,
   }
   for lhs, step in pairs(steps) do
-    vim.keymap.set("n", lhs, function()
-      move(buf, step * vim.v.count1)
-    end, { buffer = buf, nowait = true, silent = true, desc = "Claude Code: the next choice" })
+    vim.keymap.set(
+      "n",
+      lhs,
+      function()
+        move(buf, step * vim.v.count1)
+      end,
+      { buffer = buf, nowait = true, silent = true, desc = "Claude Code: go to the next or previous choice" }
+    )
   end
   vim.api.nvim_create_autocmd({ "CursorMoved", "BufWipeout" }, {
     buffer = buf,

@@ -64,7 +64,7 @@ function M.create(opts)
   if opts.draw_again then
     vim.api.nvim_create_autocmd("BufReadCmd", {
       buffer = buf,
-      desc = "Claude Code: the text stays at `:edit`",
+      desc = "Claude Code: keep the text at `:edit`",
       callback = safely.wrap("draw again", function()
         M.renew(buf, opts)
         opts.draw_again()

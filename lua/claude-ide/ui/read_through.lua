@@ -38,7 +38,7 @@ function M.note(win, last)
   vim.api.nvim_create_autocmd({ "WinScrolled", "WinClosed" }, {
     group = group,
     pattern = tostring(win),
-    desc = "Claude Code: how far a text to be approved was read",
+    desc = "Claude Code: note how far a text to be approved was read",
     callback = function(event)
       if event.event == "WinClosed" then
         readings[win] = nil

@@ -316,7 +316,7 @@ end
 local listen = require("claude-ide.base.once")(function()
   vim.api.nvim_create_autocmd({ "WinResized", "VimResized", "TabEnter" }, {
     group = vim.api.nvim_create_augroup("claude-ide.ui.split", { clear = true }),
-    desc = "Claude Code: windows keep their share of the screen",
+    desc = "Claude Code: keep the windows' share of the screen",
     callback = safely.wrap("keep a window's share of the screen", keep_shares),
   })
 end)

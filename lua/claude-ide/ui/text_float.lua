@@ -97,7 +97,7 @@ function M.show_in_time(text, title, words)
       guard_window.opened(buf)
       vim.api.nvim_create_autocmd("BufWipeout", {
         buffer = buf,
-        desc = "Claude Code: a text that is closed waits for no key",
+        desc = "Claude Code: end the wait for a key of a closed text",
         callback = function()
           guard_window.forget(buf)
         end,

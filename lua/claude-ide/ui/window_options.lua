@@ -63,7 +63,7 @@ local listen = require("claude-ide.base.once")(function()
   vim.api.nvim_create_autocmd("CmdlineLeave", {
     group = vim.api.nvim_create_augroup("claude-ide.window_options", { clear = true }),
     pattern = ":",
-    desc = "Claude Code: `:windo` leaves no further window",
+    desc = "Claude Code: leave no further window at `:windo`",
     callback = function()
       local win = vim.api.nvim_get_current_win()
       if vim.v.event.abort or not fixed[win] or not vim.wo[win].winfixbuf then

@@ -100,7 +100,7 @@ function M.show(url)
     buffer = buf,
     once = true,
     callback = vim.schedule_wrap(close),
-    desc = "Claude: the address goes when it is left",
+    desc = "Claude: close the address when it is left",
   })
 end
 

@@ -135,7 +135,7 @@ local function open_window(ask)
   vim.api.nvim_create_autocmd({ "WinClosed" }, {
     pattern = tostring(win),
     once = true,
-    desc = "Claude Code: a question ends with its window",
+    desc = "Claude Code: end a question with its window",
     callback = function()
       vim.schedule(function()
         close(ask)
@@ -144,7 +144,7 @@ local function open_window(ask)
   })
   vim.api.nvim_create_autocmd("VimResized", {
     buffer = ask.view.buf,
-    desc = "Claude Code: an answer fits the screen",
+    desc = "Claude Code: fit an answer to the screen",
     callback = function()
       if ask.win and vim.api.nvim_win_is_valid(ask.win) then
         vim.api.nvim_win_set_config(ask.win, text_float.place(nil, TITLE))

@@ -350,7 +350,7 @@ function M.start(buf, first, last, what)
   vim.api.nvim_create_autocmd({ "BufUnload" }, {
     group = edit.group,
     buffer = buf,
-    desc = "Claude Code: an edit goes with its buffer",
+    desc = "Claude Code: cancel an edit with its buffer",
     callback = function()
       vim.schedule(function()
         if not edit.is_over and not vim.api.nvim_buf_is_loaded(buf) then

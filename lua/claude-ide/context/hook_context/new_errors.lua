@@ -107,7 +107,7 @@ M.attach = require("claude-ide.base.once")(function()
   hook_folder.on("stop", end_turn)
   vim.api.nvim_create_autocmd("BufWritePost", {
     group = vim.api.nvim_create_augroup("claude-ide.hook_context.new_errors", { clear = true }),
-    desc = "Claude: errors of what the user saves are not Claude's",
+    desc = "Claude: tell the user's errors from Claude's",
     callback = function(event)
       for pid, turn in pairs(turns) do
         turn.saved[event.buf] = true

@@ -102,7 +102,7 @@ local function write(buf)
   local before, has_changed = stamp(), false
   local last = api.nvim_create_autocmd("BufWritePre", {
     buffer = buf,
-    desc = "Claude Code: a file that has changed while it was formatted is not overwritten",
+    desc = "Claude Code: do not overwrite a file that changed while it was formatted",
     callback = function()
       if not vim.deep_equal(before, stamp()) then
         has_changed = true
@@ -155,7 +155,7 @@ local function begin()
   })
   api.nvim_create_autocmd({ "BufWritePost", "BufModifiedSet", "FileChangedShellPost" }, {
     group = group,
-    desc = "Claude Code: changes are saved, or the file has changed",
+    desc = "Claude Code: note that changes were saved or the file has changed",
     callback = function(event)
       follow(event.buf)
       M.touch(event.buf)

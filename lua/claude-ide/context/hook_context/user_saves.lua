@@ -66,7 +66,7 @@ M.attach = require("claude-ide.base.once")(function()
   local group = vim.api.nvim_create_augroup("claude-ide.hook_context.user_saves", { clear = true })
   vim.api.nvim_create_autocmd("BufWritePre", {
     group = group,
-    desc = "Claude Code: the text of a file before it is saved",
+    desc = "Claude Code: note the text of a file before it is saved",
     callback = function(event)
       about_to_be_written(event.buf)
     end,

@@ -52,7 +52,7 @@ local function begin()
   end
   vim.api.nvim_create_autocmd(EVENTS, {
     group = vim.api.nvim_create_augroup("claude-ide.hook_context.with_prompt", { clear = true }),
-    desc = "Claude Code: the context of the next prompt",
+    desc = "Claude Code: update the context of the next prompt",
     -- For a callback Neovim would convert all diagnostics.
     command = "call v:lua.require'claude-ide.context.hook_context.with_prompt'.look_soon()",
   })

@@ -85,7 +85,7 @@ function M.attach()
   local group = vim.api.nvim_create_augroup("claude-ide.buffer.stamp", { clear = true })
   vim.api.nvim_create_autocmd({ "BufReadPost", "BufWritePost" }, {
     group = group,
-    desc = "Claude: know which files change on disk",
+    desc = "Claude: note which files change on disk",
     callback = function(event)
       if vim.bo[event.buf].buftype == "" and M.is_own_file(event) then
         M.note(event.buf)
@@ -94,12 +94,12 @@ function M.attach()
   })
   vim.api.nvim_create_autocmd({ "BufReadPost", "FileChangedShellPost" }, {
     group = group,
-    desc = "Claude: know which encodings the user chose",
+    desc = "Claude: note which encodings the user chose",
     callback = note_format,
   })
   vim.api.nvim_create_autocmd({ "BufUnload", "BufFilePost" }, {
     group = group,
-    desc = "Claude: forget buffers that went",
+    desc = "Claude: forget deleted buffers",
     callback = function(event)
       seen[event.buf] = nil
       if event.event == "BufUnload" then
@@ -110,7 +110,7 @@ function M.attach()
   })
   vim.api.nvim_create_autocmd("BufNewFile", {
     group = group,
-    desc = "Claude: know which buffers have no file yet",
+    desc = "Claude: note which buffers have no file yet",
     callback = function(event)
       without_file[event.buf] = vim.bo[event.buf].buftype == "" or nil
     end,

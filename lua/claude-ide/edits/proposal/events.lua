@@ -65,7 +65,7 @@ function M.attach(entry, file, restore)
   ---@param opts table
   local function on(events, opts)
     opts.group = entry.group
-    opts.desc = "Claude Code: a proposed edit"
+    opts.desc = "Claude Code: follow a proposal"
     vim.api.nvim_create_autocmd(events, opts)
   end
 

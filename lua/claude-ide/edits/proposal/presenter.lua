@@ -116,7 +116,7 @@ local function say_later(texts)
   if vim.api.nvim_get_mode().mode:find("^[iR]") then
     vim.api.nvim_create_autocmd("InsertLeave", {
       once = true,
-      desc = "Claude Code: say why a diff is gone",
+      desc = "Claude Code: explain why a diff has closed",
       callback = now,
     })
   else

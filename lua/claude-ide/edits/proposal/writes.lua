@@ -111,7 +111,7 @@ local function make_guard()
   vim.api.nvim_buf_set_name(buf, "claude://guard")
   vim.api.nvim_create_autocmd("BufWriteCmd", {
     buffer = buf,
-    desc = "Claude Code: all buffers are being written",
+    desc = "Claude Code: note that all buffers are being written",
     callback = function()
       all_are_written = true
       typing.soon(function()
@@ -132,7 +132,7 @@ function M.start()
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
   vim.api.nvim_create_autocmd("QuitPre", {
     group = group,
-    desc = "Claude Code: a proposed edit does not keep Neovim from quitting, and is not accepted by that",
+    desc = "Claude Code: let Neovim quit without accepting a proposal",
     callback = function()
       -- `:wq` writes before QuitPre, `:wqall` after it.
       quitting = true
@@ -146,7 +146,7 @@ function M.start()
   vim.api.nvim_create_autocmd("CmdlineLeave", {
     group = group,
     pattern = ":",
-    desc = "Claude Code: the buffer of a proposed edit may be deleted",
+    desc = "Claude Code: let a proposal's buffer be deleted",
     callback = function()
       if not vim.v.event.abort and is_about_to_delete() then
         step_aside("all")
@@ -227,7 +227,7 @@ function M.attach(entry, file)
   vim.api.nvim_create_autocmd({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, {
     group = entry.group,
     buffer = file.text.bufs.right,
-    desc = "Claude Code: a proposal is written",
+    desc = "Claude Code: handle a write of a proposal",
     callback = function(event)
       on_write(entry, file, event)
     end,

@@ -186,14 +186,14 @@ local function listen(of)
   })
   vim.api.nvim_create_autocmd({ "BufReadPost", "FileChangedShellPost" }, {
     group = group,
-    desc = "Claude: what was loaded during the review is not undone by `u`",
+    desc = "Claude: keep `u` from undoing what was loaded during the review",
     callback = function(event)
       view.loaded(of.view, event.buf)
     end,
   })
   vim.api.nvim_create_autocmd({ "VimResized", "WinResized" }, {
     group = group,
-    desc = "Claude: the review fits the screen",
+    desc = "Claude: fit the review to the screen",
     callback = function()
       view.resized(of.view, of.entries, of.shown)
     end,

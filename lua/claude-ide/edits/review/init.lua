@@ -66,7 +66,7 @@ local function watch(buf)
   vim.api.nvim_create_autocmd({ "BufUnload", "BufWipeout" }, {
     group = group,
     buffer = buf,
-    desc = "Claude Code: the history of a buffer goes with its text",
+    desc = "Claude Code: forget the history of a buffer with its text",
     callback = function()
       written[buf] = nil
       pcall(vim.api.nvim_del_augroup_by_id, group)

@@ -115,7 +115,7 @@ M.attach = require("claude-ide.base.once")(function()
   vim.api.nvim_create_autocmd("ColorScheme", { group = group, callback = define, desc = "Claude: signs" })
   vim.api.nvim_create_autocmd({ "BufReadPost", "FileChangedShellPost" }, {
     group = group,
-    desc = "Claude: signs of unreviewed changes",
+    desc = "Claude: draw signs of unreviewed changes",
     callback = function(event)
       if journal.change(vim.api.nvim_buf_get_name(event.buf)) then
         vim.schedule(M.refresh)

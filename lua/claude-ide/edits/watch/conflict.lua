@@ -69,7 +69,7 @@ local function ask_nothing(buf, tab, group)
     group = group,
     buffer = buf,
     nested = true, -- `agree` itself is a write
-    desc = "Claude: no prompt for a compared text",
+    desc = "Claude: suppress prompts for a compared text",
     callback = function()
       if seen and vim.api.nvim_get_current_tabpage() == tab and stamp.key_now(buf) == seen then
         seen = nil
@@ -100,7 +100,7 @@ local function diffoff_when_closed(tab, unmap)
   })
   vim.api.nvim_create_autocmd("TabClosed", {
     group = group,
-    desc = "Claude: the three-way view is gone",
+    desc = "Claude: note that the three-way view has closed",
     callback = vim.schedule_wrap(function()
       -- Later: a closing tab page is still valid.
       if not vim.api.nvim_tabpage_is_valid(tab) and pcall(vim.api.nvim_del_augroup_by_id, group) then

@@ -161,7 +161,7 @@ local function hush(path)
     vim.api.nvim_create_autocmd("FileChangedShell", {
       group = vim.api.nvim_create_augroup(group_of(path), { clear = true }),
       buffer = buf,
-      desc = "Claude Code: an accepted change is being written",
+      desc = "Claude Code: note that an accepted change is being written",
       callback = function()
         vim.v.fcs_choice = ""
       end,

@@ -122,7 +122,7 @@ local function answer_for_neovim(group)
   -- Neovim checks the disk too (on focus, after `:!`), and would show a blocking prompt for a modified buffer.
   vim.api.nvim_create_autocmd("FileChangedShell", {
     group = group,
-    desc = "Claude: changes on disk are dealt with without a prompt",
+    desc = "Claude: handle changes on disk without a prompt",
     callback = function(event)
       if not followed[event.buf] then
         if not stamp.others_listen("FileChangedShell", event.buf) then
@@ -151,7 +151,7 @@ function M.attach()
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
   vim.api.nvim_create_autocmd("BufReadPre", {
     group = group,
-    desc = "Claude: know a file that is written while it is read",
+    desc = "Claude: note a file that is written while it is read",
     callback = function(event)
       read_as[event.buf] = stamp.key_now(event.buf)
     end,
@@ -171,7 +171,7 @@ function M.attach()
   })
   vim.api.nvim_create_autocmd("BufUnload", {
     group = group,
-    desc = "Claude: files of unloaded buffers are followed no more",
+    desc = "Claude: stop following files of unloaded buffers",
     callback = function(event)
       read_as[event.buf] = nil
       unfollow(event.buf)

@@ -219,7 +219,7 @@ local function start()
   })
   vim.api.nvim_create_autocmd("LspAttach", {
     group = group,
-    desc = "Claude: know which language servers have diagnostics",
+    desc = "Claude: note which language servers have diagnostics",
     callback = function(event)
       local client = vim.lsp.get_client_by_id(event.data.client_id)
       if client then
@@ -229,14 +229,14 @@ local function start()
   })
   vim.api.nvim_create_autocmd("LspProgress", {
     group = group,
-    desc = "Claude: know which language servers are at work",
+    desc = "Claude: note which language servers are at work",
     callback = function(event)
       servers.progress(event.data.client_id, event.data.params)
     end,
   })
   vim.api.nvim_create_autocmd({ "BufUnload", "LspDetach" }, {
     group = group,
-    desc = "Claude: language servers have judged no text of a buffer that is gone",
+    desc = "Claude: forget the diagnostics of a deleted buffer",
     callback = function(event)
       servers.forget_buffer(event.buf)
       told[event.buf] = nil

@@ -28,7 +28,7 @@ function M.follow(shown, request, noun, show_again)
   vim.api.nvim_create_autocmd("WinClosed", {
     pattern = tostring(win),
     once = true,
-    desc = ("Claude Code: a %s whose window goes is shown again"):format(noun),
+    desc = ("Claude Code: show a %s again whose window was closed"):format(noun),
     callback = function()
       local is_by_user = typing.is_key_in(win)
       vim.schedule(function()

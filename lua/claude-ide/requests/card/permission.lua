@@ -207,7 +207,7 @@ local function change_and_allow(permission, name)
   end
   vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP" }, {
     buffer = buf,
-    desc = "Claude Code: nothing hides in a call that is changed",
+    desc = "Claude Code: mark hidden characters in a changed call",
     callback = function()
       mark_hidden(buf)
     end,
@@ -215,7 +215,7 @@ local function change_and_allow(permission, name)
   local quitting = false
   vim.api.nvim_create_autocmd("QuitPre", {
     buffer = buf,
-    desc = "Claude Code: quitting allows nothing, though 'autowriteall' writes, and loses nothing",
+    desc = "Claude Code: keep the changed call when quitting, and allow nothing",
     callback = function()
       quitting = true
       local now = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n")
@@ -230,7 +230,7 @@ local function change_and_allow(permission, name)
   })
   vim.api.nvim_create_autocmd({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, {
     buffer = buf,
-    desc = "Claude Code: a changed call is allowed",
+    desc = "Claude Code: allow a changed call",
     callback = function(event)
       if user_write.copied(event, "nothing is allowed yet") then
         return

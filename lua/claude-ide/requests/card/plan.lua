@@ -246,7 +246,7 @@ local function create(plan)
   end)
   vim.api.nvim_create_autocmd({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, {
     buffer = buf,
-    desc = "Claude Code: writing decides nothing",
+    desc = "Claude Code: keep writing from deciding a plan",
     callback = function(event)
       if not user_write.copied(event, "the plan still waits") and user_write.is_asked(buf) then
         notice.info("Not approved: `<CR>` approves the plan with your changes, `r` returns it.")

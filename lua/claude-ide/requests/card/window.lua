@@ -479,7 +479,7 @@ local function show(card)
   end
   vim.api.nvim_create_autocmd("VimResized", {
     buffer = buf,
-    desc = "Claude Code: a question stays on the screen",
+    desc = "Claude Code: keep a request on the screen",
     callback = function()
       if window_of(card) then
         draw(card)

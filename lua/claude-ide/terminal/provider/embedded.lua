@@ -133,7 +133,7 @@ local function watch(handle)
     callback = function()
       set_window_options(vim.api.nvim_get_current_win())
     end,
-    desc = "Claude Code: no line numbers beside the terminal",
+    desc = "Claude Code: hide line numbers beside the terminal",
   })
 end
 

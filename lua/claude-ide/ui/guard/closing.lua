@@ -53,7 +53,7 @@ function M.stay(id, is_deciding, clear)
   end)
 end
 
-local DESCRIPTION = "Claude Code: a key for a proposal that has closed"
+local DESCRIPTION = "Claude Code: ignore a key for a proposal that has closed"
 
 ---@class claude-ide.ui.guard.Muted
 ---@field buf integer

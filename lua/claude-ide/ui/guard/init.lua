@@ -172,7 +172,7 @@ local function resume(buf, at_end)
     group = vim.api.nvim_create_augroup("claude-ide.ui.guard.resume", { clear = true }),
     buffer = buf,
     once = true,
-    desc = "Claude Code: insert mode is resumed",
+    desc = "Claude Code: note that insert mode was resumed",
     callback = function()
       resuming = nil
     end,

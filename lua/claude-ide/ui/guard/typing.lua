@@ -115,7 +115,7 @@ local left_win ---@type integer?
 local function follow_focus()
   vim.api.nvim_create_autocmd({ "WinLeave", "WinEnter" }, {
     group = vim.api.nvim_create_augroup("claude-ide.ui.guard.typing", { clear = true }),
-    desc = "Claude Code: which window the user has just entered",
+    desc = "Claude Code: note which window the user has just entered",
     callback = function(event)
       if event.event == "WinLeave" then
         left_win = vim.api.nvim_get_current_win()
