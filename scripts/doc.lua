@@ -97,7 +97,7 @@ local function options(entries, path, lines)
   end
 end
 
----The keys of one window: each key, the name of its option, and what it does.
+---The keys of one window: each key, the name of its option, and what it does; above them the option's tag.
 ---@param of string the option that has the `keymaps`
 ---@return string[]
 local function keys(of)
@@ -122,6 +122,8 @@ local function keys(of)
     )
     local wrapped = wrap(row[3], (" "):rep(#lead))
     wrapped[1] = lead .. vim.trim(wrapped[1])
+    local tag = ("*claude-ide.%s.keymaps.%s*"):format(of, row[2])
+    lines[#lines + 1] = (" "):rep(WIDTH - #tag) .. tag
     vim.list_extend(lines, wrapped)
   end
   return lines

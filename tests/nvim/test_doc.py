@@ -88,7 +88,7 @@ def test_every_subcommand_option_and_function_is_in_the_help(nvim):
         local function walk(entries, path)
           for _, entry in ipairs(entries) do
             names[#names + 1] = path .. entry[1]
-            walk(entry[1] ~= "keymaps" and entry.fields or {}, path .. entry[1] .. ".")
+            walk(entry.fields or {}, path .. entry[1] .. ".")
           end
         end
         walk(require("claude-ide.config.schema"), "claude-ide.")
