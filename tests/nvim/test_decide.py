@@ -283,7 +283,7 @@ def test_a_key_for_a_question_that_has_just_gone_is_not_for_the_file(lab):
     nvim.wait_kind("question")
     client.cancel(call)
     nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the question to go with its call")
-    nvim.keys("rX")  # deny and say why
+    nvim.keys("rX")  # deny with a reason
     nvim.keys(":let g:typed = 1<CR>")
     nvim.wait("vim.g.typed == 1")
     assert nvim.lines() == ["one"]
@@ -362,7 +362,7 @@ def test_a_question_and_a_plan_list_their_keys(lab):
     nvim.wait_kind("question")
     nvim.keys("g?")
     nvim.wait_screen("Keys of a question")
-    nvim.wait_screen("deny and say why")
+    nvim.wait_screen("deny with a reason")
     nvim.keys("q")
     nvim.wait_kind("question")
     nvim.keys("y")

@@ -71,7 +71,7 @@ def test_the_same_key_takes_a_dropped_change_after_all(diffs):
     for lnum in (3, 10, 20):
         diffs.nvim.keys(f"{lnum}Gdx")
         wait_kept(diffs, "2 of 3")
-        diffs.nvim.wait(lambda: any("dropped · dx keeps it" in line for line in diffs.drawn()))
+        diffs.nvim.wait(lambda: any("dropped · dx restores it" in line for line in diffs.drawn()))
         diffs.nvim.keys("dx")
         diffs.nvim.wait(lambda: diffs.nvim.lines() == NEW.splitlines())
         diffs.nvim.wait(lambda: not any(" kept" in line for line in diffs.drawn()))

@@ -77,7 +77,7 @@ end
 local function show_dropped(hunks)
   vim.api.nvim_buf_clear_namespace(hunks.buf, namespace, 0, -1)
   local key = key_list.keys(config.get().diff.keymaps.hunk)[1]
-  local text = key and (" ◌ dropped · %s keeps it"):format(key) or " ◌ dropped"
+  local text = key and (" ◌ dropped · %s restores it"):format(key) or " ◌ dropped"
   local last = vim.api.nvim_buf_line_count(hunks.buf)
   for _, hunk in ipairs(diffview_hunks.dropped(hunks)) do
     vim.api.nvim_buf_set_extmark(

@@ -326,7 +326,7 @@ local function actions_of(permission)
   if ask.takes_changes then
     actions[#actions + 1] = {
       keys = { "r" },
-      desc = "deny and say why",
+      desc = "deny with a reason",
       run = function()
         deny_with_words(permission)
       end,
