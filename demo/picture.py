@@ -1,13 +1,18 @@
-"""The screen of a terminal as an SVG, and that of a browser as a PNG that has its words along, for the README."""
+"""The screen of a terminal as an SVG, or several of them as one that moves, and that of a browser as a PNG that has its words along, for
+the README."""
 
 import re
 import struct
 import zlib
+from collections.abc import Sequence
 from html import escape
 from itertools import groupby
 from pathlib import Path
 
 from harness.terminal import Terminal
+
+Drawing = tuple[str, list[str]]
+"""The opening tag of an SVG, and what is in it."""
 
 CELL_WIDTH, CELL_HEIGHT, MARGIN = 8.4, 18, 12
 BACKGROUND, FOREGROUND = "#14161b", "#e0e2ea"
@@ -24,21 +29,46 @@ NAMED = {
 
 
 def write_svg(terminal: Terminal, path: Path) -> None:
+    """Writes the screen as a picture."""
+    head, parts = draw(terminal)
+    path.write_text("\n".join([head, *parts, "</svg>\n"]))
+
+
+def write_film(frames: Sequence[tuple[float, Drawing]], still: int, path: Path) -> None:
+    """Writes screens of one size that follow each other for ever, each with its seconds, by CSS alone. Who wants no motion sees one of
+    them, `still`."""
+    total, begin = sum(seconds for seconds, _ in frames), 0.0
+    styles, groups = [], []
+    for number, (seconds, (_, parts)) in enumerate(frames):
+        first, last, begin = 100 * begin / total, 100 * (begin + seconds) / total, begin + seconds
+        before = f"0%{{visibility:{'hidden' if number else 'visible'}}}"
+        styles += [
+            f"@keyframes k{number}{{{before}{first:.2f}%{{visibility:visible}}{last:.2f}%{{visibility:hidden}}}}",
+            f"#f{number}{{visibility:hidden;animation:k{number} {total:.1f}s step-end infinite}}",
+        ]
+        groups += [f'<g id="f{number}">', *parts, "</g>"]
+    quiet = f"g{{animation:none!important}}#f{still}{{visibility:visible!important}}"
+    styles.append(f"@media (prefers-reduced-motion:reduce){{{quiet}}}")
+    head = frames[0][1][0]
+    path.write_text("\n".join([head, "<style>", *styles, "</style>", *groups, "</svg>\n"]))
+
+
+def draw(terminal: Terminal) -> Drawing:
     """Draws every cell of the screen: its background, then its text, runs of one style together."""
     rows = terminal.cells()
     width, height = len(rows[0]) * CELL_WIDTH + 2 * MARGIN, len(rows) * CELL_HEIGHT + 2 * MARGIN
-    parts = [
+    head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" font-size="14" '
-        'font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, DejaVu Sans Mono, monospace">',
-        f'<rect width="100%" height="100%" rx="8" fill="{BACKGROUND}"/>',
-    ]
+        'font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, DejaVu Sans Mono, monospace">'
+    )
+    parts = [f'<rect width="100%" height="100%" rx="8" fill="{BACKGROUND}"/>']
     for number, row in enumerate(rows):
         top, column = MARGIN + number * CELL_HEIGHT, 0
         for style, run in groupby(row, key=_style):
             text = "".join(cell.data for cell in run)
             parts += _run(text, style, MARGIN + column * CELL_WIDTH, top, len(text))
             column += len(text)
-    path.write_text("\n".join([*parts, "</svg>\n"]))
+    return head, parts
 
 
 def _style(cell) -> tuple[str, str, bool, bool]:
@@ -93,4 +123,6 @@ def shown(path: Path) -> str:
     shows = re.sub(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|Claude [0-9a-f]{8}\b", "ID", shows)
     shows = re.sub(r"\b\d\d:\d\d(\s[AP]M)?\b", "TIME", shows)
     shows = re.sub(r"\b[\d.]+ (ms|s|min|seconds?|minutes?)( ago)?\b|\bnow\b", "DURATION", shows)
+    worked = r'textLength="[\d.]+"([^>]*>)\w+ for \d+s · done TIME'  # the CLI has several verbs
+    shows = re.sub(worked, r"\1WORKED", shows)
     return re.sub(r"[ \t]+", " ", shows)

@@ -40,7 +40,9 @@ vim.api.nvim_create_autocmd("User", {
   once = true,
   callback = vim.schedule_wrap(function()
     local buf = assert(require("claude-ide.terminal").bufnr())
-    require("claude-ide.terminal.prompt").submit(buf, vim.env.CLAUDE_IDE_DEMO_PROMPT)
+    if vim.env.CLAUDE_IDE_DEMO_PROMPT ~= "" then
+      require("claude-ide.terminal.prompt").submit(buf, vim.env.CLAUDE_IDE_DEMO_PROMPT)
+    end
   end),
 })
 

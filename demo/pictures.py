@@ -1,4 +1,4 @@
-"""The pictures of the README (SVG; the page: PNG) and of the help (text): real screens of Neovim with the real CLI connected to it.
+"""The pictures of the README (SVG, one of them moving; the page: PNG) and of the help (text): real screens of Neovim with the real CLI connected to it.
 
 A beginning is a project and a scripted turn of Claude; every scene of it is some keys, and a text that shows when the screen is
 complete.
@@ -24,7 +24,7 @@ from harness.browser import Browser
 from harness.mock_api import MockApi
 from harness.scripted_model import Reply
 from harness.terminal import Terminal
-from picture import write_png, write_svg
+from picture import draw, write_film, write_png, write_svg
 
 HERE = Path(__file__).resolve().parent
 
@@ -68,11 +68,20 @@ class Shown:
 
 
 @dataclass(frozen=True)
+class Frame:
+    """Between keys: the screen as it is now is a frame of a moving picture."""
+
+    seconds: float
+    still: bool = False
+    """What somebody sees who wants no motion."""
+
+
+@dataclass(frozen=True)
 class Scene:
-    """One picture."""
+    """One picture; one with frames moves."""
 
     name: str
-    keys: Sequence[str | Shown]
+    keys: Sequence[str | Shown | Frame]
     shows: Sequence[str]
     """Texts that the finished screen shows."""
     columns: int = 120
@@ -103,6 +112,9 @@ class Beginning:
     scenes: Sequence[Scene]
     options: dict[str, object] = field(default_factory=dict)
     """For `setup()`."""
+    prompt: str = PROMPT
+    """What Claude is asked once it is connected; empty: the keys of a scene ask."""
+    answer: str = "Done. The search ignores case now, and the shelf is written in a readable form."
     chat: bool = False
     """In a chat, not in the terminal."""
     others: Callable[[Sessions, Path], None] | None = None
@@ -233,7 +245,44 @@ LANDED = "#require('claude-ide').review.changes() == 2 and vim.g.claude_demo_idl
 
 WAITS = "#require('claude-ide.requests').pending() == 1"
 
+IDE_FEELING = (
+    ":Claude",
+    Frame(0.9),
+    "<CR>",
+    Shown("In shelf.py"),
+    Frame(1.6),
+    "<C-\\><C-\\>",
+    "25GV5j",
+    Shown("6 lines selected"),
+    Frame(2.0),
+    "<Esc>:Claude focus<CR>",
+    "Let the search ",
+    Frame(0.6),
+    "ignore case.",
+    Frame(0.8),
+    "<CR>",
+    Shown("casefold"),
+    Frame(3.0),
+    "dx",
+    Shown("dropped"),
+    Frame(2.4, still=True),
+    "ZZ",
+    Shown("Done."),
+    Shown("In shelf.py"),
+    Frame(3.0),
+)
+"""Selects lines, asks, drops a change that was not asked for, accepts the others."""
+
 BEGINNINGS = (
+    Beginning(
+        "default",
+        written_at_once,
+        "vim.iter(require('claude-ide.server').clients()):any(function(client) return client.state == 'ready' end)",
+        (Scene("demo", IDE_FEELING, (), columns=116),),
+        options={"terminal": {"size": 0.44}},
+        prompt="",
+        answer="Done. The search ignores case now.",
+    ),
     Beginning("default", a_command, WAITS, (Scene("card", (), ("wants to use Bash", "git checkout -f"), rows=28),)),
     Beginning(
         "default",
@@ -306,8 +355,8 @@ BEGINNINGS = (
 class Script:
     """A model that makes its calls one after another and then is done."""
 
-    def __init__(self, calls: list[tuple[str, dict[str, object]]]) -> None:
-        self._calls = calls
+    def __init__(self, calls: list[tuple[str, dict[str, object]]], answer: str) -> None:
+        self._calls, self._answer = calls, answer
 
     def __call__(self, messages: list[dict[str, object]]) -> Reply:
         done = sum(
@@ -318,7 +367,7 @@ class Script:
         )
         if done < len(self._calls):
             return Reply("I'll make the search ignore case." if not done else "", [self._calls[done]])
-        return Reply("Done. The search ignores case now, and the shelf is written in a readable form.")
+        return Reply(self._answer)
 
 
 def take(beginning: Beginning, scenes: Sequence[Scene], nvim: Path, claude: Path, into: Path) -> None:
@@ -326,7 +375,7 @@ def take(beginning: Beginning, scenes: Sequence[Scene], nvim: Path, claude: Path
     folder = Path(tempfile.mkdtemp(prefix="claude-ide-picture-")).resolve()
     project = folder / "shelf"
     shutil.copytree(HERE / "shelf", project)
-    api = MockApi(Script(beginning.calls(project)))
+    api = MockApi(Script(beginning.calls(project), beginning.answer))
     terminal = browser = None
     home = folder / "home"
     sessions = Sessions(home)
@@ -335,7 +384,7 @@ def take(beginning: Beginning, scenes: Sequence[Scene], nvim: Path, claude: Path
             "CLAUDE_IDE_ROOT": str(HERE.parent),
             "CLAUDE_IDE_DEMO_COMMAND": json.dumps([str(claude), "--permission-mode", beginning.mode]),
             "CLAUDE_IDE_DEMO_OPTIONS": json.dumps(beginning.options),
-            "CLAUDE_IDE_DEMO_PROMPT": PROMPT,
+            "CLAUDE_IDE_DEMO_PROMPT": beginning.prompt,
             "CLAUDE_IDE_DEMO_READY": beginning.ready,
         }
         if any(scene.page for scene in scenes):
@@ -380,16 +429,22 @@ def take_screen(scene: Scene, terminal: Terminal, path: Path) -> None:
     """Takes a picture of the screen."""
     terminal.resize(scene.rows, scene.columns)
     terminal.wait_quiet()
+    frames, still = [], 0
     for keys in scene.keys:
         if isinstance(keys, Shown):
             terminal.wait_screen(keys.text)
+        elif isinstance(keys, Frame):
+            still = len(frames) if keys.still else still
+            frames.append((keys.seconds, draw(terminal)))
         else:
             terminal.keys(keys)
         terminal.wait_quiet()
     for text in scene.shows:
         terminal.wait_screen(text)
     terminal.wait_quiet()
-    if scene.text:
+    if frames:
+        write_film(frames, still, path)
+    elif scene.text:
         path.write_text(terminal.text() + "\n")
     else:
         write_svg(terminal, path)

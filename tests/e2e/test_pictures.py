@@ -20,6 +20,7 @@ pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 PAGES = ("page", "page-dark", "page-phone", "page-list")
 SHOWN = {
     **{name: ["Searching should ignore case"] for name in PAGES},
+    "demo": ["6 lines selected", "Let the search", "dropped", "ZZ accept", "Done. The search ignores case"],
     "board": ["1 waiting", "Lend books", "A change to shelf.py"],
     "card": ["wants to use Bash", "destructive: git checkout -f", "allow once"],
     "diff-vertical": ["casefold", "+6 −7", "accept"],
@@ -32,6 +33,7 @@ SHOWN = {
 }
 
 TOGETHER = (
+    ("demo",),
     ("board",),
     ("card",),
     ("diff-vertical", "diff-unified", "proposal"),
