@@ -77,7 +77,7 @@ def test_an_edit_that_cannot_be_allowed_is_not_written(begin_acp, tmp_path):
     wait_diff(nvim)
     accept(nvim)
     nvim.wait(lambda: answers(nvim) == [{"outcome": {"outcome": "cancelled"}}], what="the answer")
-    nvim.wait("vim.fn.execute('messages'):find('Robot offers no way to allow it') ~= nil", what="the notice")
+    nvim.wait("vim.fn.execute('messages'):find('Robot offers no way to allow this') ~= nil", what="the notice")
     assert path.read_text() == "one\n"
 
 
