@@ -118,6 +118,6 @@ def start(start_nvim):
     """A Neovim with all of these running, and our server."""
     nvim = start_nvim(args=["main.py"], files=FILES, init_lua=INIT, opts={"notebook": {}}, env=ENV)
     nvim.lua('require("claude-ide").connect()')
-    nvim.wait(f"#vim.lsp.get_clients({{ bufnr = 0 }}) == {SERVERS}", what="the language servers to start")
+    nvim.wait(f"#vim.lsp.get_clients({{ bufnr = 0 }}) >= {SERVERS}", what="the language servers to start")
     nvim.wait("require('claude-ide.notebook.interpreter').is_available()", what="the Python to be found")
     return nvim

@@ -38,7 +38,7 @@ def test_the_model_is_told_of_new_errors_alone(start_nvim, cli, mock_api):
         ("main.py", pyright_knows_a_module_that_claude_has_just_written),
     ):
         nvim.cmd(f"edit {file}")
-        nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) == 1", what="the server to start")
+        nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) > 0", what="the server to start")
         step(nvim, claude, mock_api, str(nvim.project / file))
 
 
