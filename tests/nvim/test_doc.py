@@ -120,3 +120,14 @@ def test_no_recipe_builds_in_a_way_that_ends_early_or_hides_a_failure():
     for text in (HELP.read_text(), (ROOT / "README.md").read_text()):
         assert not re.findall(r"^ *build = .*|^.*vim\.system\(.*build.*", text, re.M)
         assert 'dofile(event.data.path .. "/build.lua")' in text
+
+
+def test_the_protocol_has_each_tool_and_method(nvim, connect):
+    section = HELP.read_text().rpartition("*claude-ide-protocol*")[2]
+    tools = {tool["name"] for tool in connect(nvim).request("tools/list")["tools"]}
+    sources = (ROOT / "crates" / "server" / "src").glob("**/*.rs")
+    methods = {name for path in sources for name in re.findall(r'Method \{ name: "(\w+)"', path.read_text())}
+    assert {"openDiff", "getDiagnostics"} <= tools and {"readFile", "writeFile"} <= methods
+    named = set(re.findall(r"^    (\w+) \{", section, re.MULTILINE))
+    assert tools | methods <= named
+    assert named <= tools | methods | {"executeCode"}  # only with a kernel
