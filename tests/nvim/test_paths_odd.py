@@ -13,7 +13,7 @@ def test_what_an_agent_is_given_and_what_a_transcript_names(start_nvim):
         "return require('claude-ide.chat.acp.links').of({ cwd = vim.fn.getcwd(), can = {} }, 'Look at @$HOME.txt.')"
     )
     assert [block["uri"] for block in blocks] == [f"file://{nvim.project}/$HOME.txt"]
-    nvim.lua("require('claude-ide.transcript.files').open({ cwd = vim.fn.getcwd() }, '$HOME.txt', 1, 'split')")
+    nvim.lua("require('claude-ide.ui.file_link').open({ path = '$HOME.txt' }, { vim.fn.getcwd() }, 'split')")
     assert nvim.lua("return vim.api.nvim_buf_get_name(0)") == path
 
 

@@ -405,6 +405,118 @@ def test_window_keys_work_where_they_are_asked_for(opened):
     assert nvim.lua("return require('claude-ide.terminal').is_running()") is True
 
 
+FILES = {"a.txt": "one\n", "sub/b.txt": "".join(f"line {n}\n" for n in range(1, 40))}
+
+
+def is_at(path, lnum, col=0):
+    return f"vim.fn.expand('%:.') == '{path}' and vim.deep_equal(vim.api.nvim_win_get_cursor(0), {{ {lnum}, {col} }})"
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize(
+    ("printed", "keys", "place"),
+    [
+        ("see sub/b.txt:12:3 there", "gF", (12, 2)),
+        ("(sub/b.txt#L7)", "gf", (7, 0)),
+        ("Update(sub/b.txt)", "gf", (1, 0)),
+    ],
+)
+def test_gf_in_the_terminal_opens_a_file_where_files_are(opened, cli, printed, keys, place):
+    nvim = opened(files=FILES, args=["a.txt"])
+    file, terminal = nvim.lua("return { vim.fn.win_getid(vim.fn.winnr('#')), vim.api.nvim_get_current_win() }")
+    cli.show(printed)
+    nvim.wait_screen(printed)
+    nvim.keys("<C-\\><C-n>?b.txt<CR>" + keys)
+    nvim.wait(is_at("sub/b.txt", *place), what="the file")
+    assert nvim.lua("return vim.api.nvim_get_current_win()") == file
+    assert nvim.lua("return vim.bo[vim.api.nvim_win_get_buf(...)].buftype", terminal) == "terminal"
+    assert nvim.lua("return vim.bo.buflisted") is True
+
+
+@pytest.mark.every_nvim
+def test_gf_in_a_terminal_that_fills_the_screen_opens_a_window(opened, cli):
+    nvim = opened(files=FILES, args=["a.txt"])
+    nvim.keys("<C-\\><C-n>:only<CR>")
+    cli.show("see sub/b.txt:12")
+    nvim.wait_screen("sub/b.txt:12")
+    nvim.keys("?b.txt<CR>gf")
+    nvim.wait(is_at("sub/b.txt", 12), what="the file")
+    assert nvim.lua("return #vim.api.nvim_tabpage_list_wins(0)") == 2
+
+
+def test_gf_finds_a_file_in_the_folder_of_the_cli(opened, cli, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "c.txt").write_text("one\ntwo\n")
+    nvim = opened(files=FILES, args=["a.txt"], opts={"terminal": {"cwd": str(elsewhere)}})
+    cli.show("see c.txt:2 and d.txt")
+    nvim.wait_screen("c.txt:2")
+    nvim.keys("<C-\\><C-n>?d.txt<CR>gf")
+    nvim.wait_screen("There is no d.txt")
+    nvim.keys("?c.txt<CR>gf")
+    nvim.wait(f"vim.fn.expand('%:p') == '{elsewhere.resolve()}/c.txt' and vim.fn.line('.') == 2", what="the file")
+
+
+@pytest.mark.parametrize("at", ["sub", "txt"])
+def test_gf_joins_a_path_that_the_edge_of_the_window_breaks(opened, cli, at):
+    folder = "sub" + "x" * 60
+    path = f"{folder}/b.txt"
+    nvim = opened(files={"a.txt": "one\n", path: "one\ntwo\n"}, args=["a.txt"])
+    width = nvim.lua("return vim.api.nvim_win_get_width(0)")
+    named = f"{path}:2"
+    first = named[: width - 4]
+    cli.show(f"  {first}\r\n  {named[len(first) :]} there")
+    nvim.wait_screen(" there")
+    nvim.keys(f"<C-\\><C-n>?{at}<CR>gf")
+    nvim.wait(is_at(path, 2), what="the file")
+
+
+def click(nvim, text):
+    """Ctrl and the left button on a text of the screen."""
+    rows = nvim.wait_screen(text).splitlines()
+    row = next(at for at, line in enumerate(rows) if text in line)
+    column = rows[row].index(text)
+    for end in "Mm":
+        nvim.terminal.write(f"\x1b[<16;{column + 1};{row + 1}{end}")
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("keys", ["", "<C-\\><C-n>"])
+def test_a_click_with_ctrl_opens_a_file_from_both_modes(opened, cli, keys):
+    nvim = opened(files=FILES, args=["a.txt"])
+    cli.show("see sub/b.txt:12 there")
+    nvim.wait_screen("sub/b.txt:12")
+    nvim.keys(keys)
+    click(nvim, "b.txt:12")
+    nvim.wait(is_at("sub/b.txt", 12), what="the file")
+    nvim.keys("itext<Esc>")
+    nvim.wait("vim.api.nvim_get_current_line() == 'textline 12'", what="the file to be typed into")
+    assert cli.typed() == b""
+
+
+@pytest.mark.every_nvim
+def test_a_click_that_hits_no_file_is_for_the_cli(opened, cli):
+    nvim = opened(files=FILES, args=["a.txt"])
+    cli.show("\x1b[?1002h\x1b[?1006hsee nothing there")
+    click(nvim, "nothing there")
+    nvim.wait(lambda: cli.typed().startswith(b"\x1b[<16;"), what="the click")
+    assert nvim.mode() == "t"
+
+
+def test_a_mapping_of_the_users_in_the_terminal_stays(opened, cli):
+    mine = "vim.keymap.set('n', 'gf', '<Cmd>let g:mine = 1<CR>', { buffer = true })"
+    nvim = opened(
+        files=FILES,
+        init_lua=f"vim.api.nvim_create_autocmd('TermOpen', {{ callback = function() {mine} end }})",
+    )
+    cli.show("see sub/b.txt:12 there")
+    nvim.wait_screen("sub/b.txt:12")
+    nvim.keys("<C-\\><C-n>?b.txt<CR>gf")
+    nvim.wait("vim.g.mine == 1", what="the user's key")
+    nvim.keys("gF")
+    nvim.wait(is_at("sub/b.txt", 12), what="the file")
+
+
 @pytest.mark.every_nvim
 def test_what_is_printed_while_the_user_is_elsewhere_stays_in_sight(opened):
     nvim = opened()

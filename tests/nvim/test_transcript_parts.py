@@ -1,4 +1,4 @@
-"""The parts of a transcript that need no window: heights of rows, paths in prose, pieces to colour."""
+"""The parts of a transcript that need no window: heights of rows, pieces to colour."""
 
 import pytest
 
@@ -39,26 +39,6 @@ def test_heights_are_sums_of_what_was_set(nvim):
       end
     """)
     assert wrong is None
-
-
-@pytest.mark.parametrize(
-    ("line", "col", "found"),
-    [
-        ("see src/a.lua:12:3 for it", 6, ["src/a.lua", 12]),
-        ("see `src/a.lua`.", 6, ["src/a.lua"]),
-        ("(src/a.lua#L7)", 3, ["src/a.lua", 7]),
-        ("src/a.lua(9): error", 2, ["src/a.lua", 9]),
-        ("@src/a.lua, and more", 0, ["src/a.lua"]),
-        ("at the end: a.lua.", 14, ["a.lua"]),
-        ("before  a.lua", 6, ["a.lua"]),
-        ("see [the loader](a.txt:17) for it", 6, ["a.txt", 17]),
-        ("see [the loader](a.txt:17) for it", 18, ["a.txt", 17]),
-        ("nothing   ", 9, []),
-    ],
-)
-def test_paths_are_found_in_prose(nvim, line, col, found):
-    lua = 'return { require("claude-ide.transcript.files").under(...) }'
-    assert nvim.lua(lua, line, col) == found or (found == [] and not nvim.lua(lua, line, col))
 
 
 def test_code_in_fences_is_a_piece_of_its_own(nvim):

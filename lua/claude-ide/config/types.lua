@@ -196,6 +196,8 @@
 ---@field down? string|string[]|false Go to the window below.
 ---@field up? string|string[]|false Go to the window above.
 ---@field right? string|string[]|false Go to the window on the right.
+---@field file? string|string[]|false Open the file under the cursor in a window for files, at its line. In Normal mode.
+---@field file_click? string|string[]|false The same for a file that is clicked. In Normal and Terminal mode.
 
 ---@class claude-ide.Opts.terminal
 ---@field provider? "native"|"snacks"|"kitty"|"tmux"|"wezterm"|"zellij"|"external"|"none"|claude-ide.terminal.Provider `native`: a split. `snacks`: a window of snacks.nvim. `kitty`, `tmux`, `wezterm`, `zellij`: a pane beside Neovim's. `external`: the command in `external`. `none`: you start `claude` yourself. A table: a custom provider, see |claude-ide-terminal-provider|.
@@ -212,7 +214,7 @@
 ---@field snacks? table For `provider = "snacks"`: options of `Snacks.win`, e.g. `{ position = "float" }`.
 ---@field start_insert? boolean Start Terminal mode when `:Claude` enters the window.
 ---@field auto_close? boolean Close the window when the CLI exits without an error. After an error it stays.
----@field keymaps? claude-ide.Opts.terminal.keymaps Keys in Terminal mode. |claude-ide-terminal-keys| lists keys that the CLI does not use.
+---@field keymaps? claude-ide.Opts.terminal.keymaps Keys in Terminal mode, unless they say otherwise. |claude-ide-terminal-keys| lists keys that the CLI does not use.
 
 ---@class claude-ide.Opts.web
 ---@field enabled? boolean Serve the page whenever the server runs. When false, `:Claude serve` starts it.
@@ -445,6 +447,8 @@
 ---@field down string|string[]|false Go to the window below.
 ---@field up string|string[]|false Go to the window above.
 ---@field right string|string[]|false Go to the window on the right.
+---@field file string|string[]|false Open the file under the cursor in a window for files, at its line. In Normal mode.
+---@field file_click string|string[]|false The same for a file that is clicked. In Normal and Terminal mode.
 
 ---@class claude-ide.Config.terminal
 ---@field provider "native"|"snacks"|"kitty"|"tmux"|"wezterm"|"zellij"|"external"|"none"|claude-ide.terminal.Provider `native`: a split. `snacks`: a window of snacks.nvim. `kitty`, `tmux`, `wezterm`, `zellij`: a pane beside Neovim's. `external`: the command in `external`. `none`: you start `claude` yourself. A table: a custom provider, see |claude-ide-terminal-provider|.
@@ -461,7 +465,7 @@
 ---@field snacks table For `provider = "snacks"`: options of `Snacks.win`, e.g. `{ position = "float" }`.
 ---@field start_insert boolean Start Terminal mode when `:Claude` enters the window.
 ---@field auto_close boolean Close the window when the CLI exits without an error. After an error it stays.
----@field keymaps claude-ide.Config.terminal.keymaps Keys in Terminal mode. |claude-ide-terminal-keys| lists keys that the CLI does not use.
+---@field keymaps claude-ide.Config.terminal.keymaps Keys in Terminal mode, unless they say otherwise. |claude-ide-terminal-keys| lists keys that the CLI does not use.
 
 ---@class claude-ide.Config.web
 ---@field enabled boolean Serve the page whenever the server runs. When false, `:Claude serve` starts it.

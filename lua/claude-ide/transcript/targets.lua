@@ -1,11 +1,11 @@
 -- Actions of Enter and `gf` on lines of a transcript, by type of target.
 
-local files = require("claude-ide.transcript.files")
 local lazy = require("claude-ide.lazy")
 local agent_reader = lazy("claude-ide.transcript.agent_reader")
 local branch = lazy("claude-ide.transcript.branch")
 local bus = lazy("claude-ide.base.bus")
 local edit = lazy("claude-ide.transcript.edit")
+local file_link = lazy("claude-ide.ui.file_link")
 local guard = lazy("claude-ide.ui.guard")
 local loader = lazy("claude-ide.transcript.loader")
 local native = lazy("claude-ide.library.native")
@@ -19,13 +19,11 @@ local M = {}
 
 ---@class claude-ide.transcript.TargetKind
 ---@field enter? fun(view: claude-ide.transcript.View, target: claude-ide.transcript.Target, item: claude-ide.transcript.Item): boolean? Enter; false or absent: toggle the fold
----@field go? fun(view: claude-ide.transcript.View, target: claude-ide.transcript.Target, at: claude-ide.transcript.TargetPlace, how: claude-ide.transcript.HowToOpen) `gf`; absent: the path under the cursor
+---@field go? fun(view: claude-ide.transcript.View, target: claude-ide.transcript.Target, at: claude-ide.transcript.TargetPlace, how: claude-ide.ui.HowToOpen) `gf`; absent: the path under the cursor
 
 ---@class claude-ide.transcript.TargetPlace
 ---@field item claude-ide.transcript.Item
 ---@field offset integer line of the item, from 0
-
----@alias claude-ide.transcript.HowToOpen "edit"|"split"|"tabedit"
 
 ---@type table<claude-ide.transcript.Target["type"], claude-ide.transcript.TargetKind>
 local KINDS = {}
@@ -36,10 +34,39 @@ KINDS.branch = {
   end,
 }
 
+---The line of the file at a line of a diff.
+---@param item claude-ide.transcript.Item
+---@param offset integer
+---@return integer?
+local function diff_line(item, offset)
+  local after = 0
+  for at = offset, 0, -1 do
+    local text = item.lines[at + 1]
+    local start = tonumber(text:match("^%s*@@ %-%d+,%d+ %+(%d+),%d+ @@$"))
+    if start then
+      return math.floor(start) + math.max(after - 1, 0)
+    end
+    local sign = text:match("^%s%s%s%s(.)")
+    after = after + ((sign == "-" and at ~= offset) and 0 or 1)
+  end
+  return nil
+end
+
+---A chat keeps its window: files open in a window for files.
+---@param view claude-ide.transcript.View
+---@param link? claude-ide.ui.FileLink
+---@param how claude-ide.ui.HowToOpen
+local function open_file(view, link, how)
+  local folders = {} ---@type string[]
+  folders[1] = view.cwd
+  folders[#folders + 1] = vim.fn.getcwd()
+  file_link.open(link, folders, how == "edit" and view.source.is_chat and "file_window" or how)
+end
+
 KINDS.file = {
   go = function(view, target, at, how)
-    local lnum = at.offset > 0 and files.diff_line(at.item, at.offset) or target.lnum
-    files.open(view, target.path, lnum, how)
+    local lnum = at.offset > 0 and diff_line(at.item, at.offset) or target.lnum
+    open_file(view, target.path and { path = target.path, lnum = lnum }, how)
   end,
 }
 
@@ -206,7 +233,7 @@ end
 
 ---`gf`: the target of the line, or the file named under the cursor.
 ---@param view claude-ide.transcript.View
----@param how claude-ide.transcript.HowToOpen
+---@param how claude-ide.ui.HowToOpen
 function M.go(view, how)
   local cursor = vim.api.nvim_win_get_cursor(0)
   local spot, item = view.canvas:spot(cursor[1])
@@ -215,8 +242,7 @@ function M.go(view, how)
   if item and target and kind and kind.go then
     kind.go(view, target, { item = item, offset = spot.offset }, how)
   else
-    local path, lnum = files.under(vim.api.nvim_get_current_line(), cursor[2])
-    files.open(view, path, lnum, how)
+    open_file(view, file_link.at(vim.api.nvim_get_current_line(), cursor[2]), how)
   end
 end
 

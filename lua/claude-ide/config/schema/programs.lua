@@ -150,7 +150,8 @@ return {
       },
       {
         "keymaps",
-        doc = "Keys in Terminal mode. |claude-ide-terminal-keys| lists keys that the CLI does not use.",
+        doc = "Keys in Terminal mode, unless they say otherwise. |claude-ide-terminal-keys| lists keys that the CLI does not "
+          .. "use.",
         fields = {
           key("back", "<C-\\><C-\\>", "Return to the previous window."),
           key("normal", false, "Normal mode, to scroll and copy, like `<C-\\><C-n>`."),
@@ -159,6 +160,16 @@ return {
           key("down", false, "Go to the window below."),
           key("up", false, "Go to the window above."),
           key("right", false, "Go to the window on the right."),
+          key(
+            "file",
+            { "gf", "gF" },
+            "Open the file under the cursor in a window for files, at its line. In Normal mode."
+          ),
+          key(
+            "file_click",
+            "<C-LeftMouse>",
+            "The same for a file that is clicked. In Normal and Terminal mode."
+          ),
         },
       },
     },
