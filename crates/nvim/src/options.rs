@@ -64,8 +64,8 @@ pub(crate) struct WorkspaceOptions {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct SessionsOptions {
-    /// Claude's configuration folder.
-    pub(crate) config_dir: PathBuf,
+    /// Claude's configuration folders.
+    pub(crate) config_dirs: Vec<PathBuf>,
     /// The cache of session summaries.
     pub(crate) cache_file: PathBuf,
     pub(crate) log: LogOptions,

@@ -1,38 +1,44 @@
-//! The CLI's configuration folder, and how it names the folders in it.
+//! The configuration folders of CLIs, and how a CLI names the folders in one.
+//!
+//! Each account has a folder of its own. Invariant: no two of the known ones are the same, also through links.
 
-use std::env;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::error::SessionError;
+use claude_ide_system::process::environment_of;
+use serde::Serialize;
 
 /// Longer folder names are cut and get a hash (measured, CLI 2.1.329).
 const MAX_FOLDER_NAME: usize = 200;
 
-/// The CLI's configuration folder.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Limit of known folders: a client can name any process.
+const MAX_DIRS: usize = 32;
+
+/// A CLI's configuration folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
 pub struct ConfigDir(PathBuf);
 
 impl ConfigDir {
-    /// Resolves it as the CLI does: `$CLAUDE_CONFIG_DIR`, else `~/.claude`.
-    ///
-    /// # Errors
-    /// [`SessionError::NoConfigDir`] if neither variable is set.
-    pub fn resolve() -> Result<Self, SessionError> {
-        Self::resolve_from(|name| env::var_os(name))
+    /// The folder of a running CLI, from its environment; `None` where that cannot be read.
+    pub(crate) fn of_process(pid: u32) -> Option<Self> {
+        let variables = environment_of(pid)?;
+        Self::of_environment(|name| variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone()))
     }
 
-    /// Like [`ConfigDir::resolve`], with another environment: a CLI may run in one of its own.
-    ///
-    /// # Errors
-    /// [`SessionError::NoConfigDir`] if neither variable is set.
-    pub fn resolve_from(var: impl Fn(&str) -> Option<OsString>) -> Result<Self, SessionError> {
-        let set = |name| var(name).filter(|value| !value.is_empty());
-        match (set("CLAUDE_CONFIG_DIR"), set("HOME").or_else(|| set("USERPROFILE"))) {
-            (Some(dir), _) => Ok(Self(PathBuf::from(dir))),
-            (None, Some(home)) => Ok(Self(PathBuf::from(home).join(".claude"))),
-            (None, None) => Err(SessionError::NoConfigDir),
-        }
+    /// As the CLI does: `$CLAUDE_CONFIG_DIR`, else `~/.claude`. `None` for a relative one, which depends on where the CLI is.
+    /// An empty one is the working folder (measured, CLI 2.1.332).
+    fn of_environment(var: impl Fn(&str) -> Option<String>) -> Option<Self> {
+        let dir = match (var("CLAUDE_CONFIG_DIR"), var("HOME").or_else(|| var("USERPROFILE"))) {
+            (Some(dir), _) => PathBuf::from(dir),
+            (None, home) => PathBuf::from(home?).join(".claude"),
+        };
+        dir.is_absolute().then(|| Self(dir.components().collect()))
+    }
+
+    /// The folder that holds a session's transcript: `<folder>/projects/<project>/<id>.jsonl`.
+    pub(crate) fn of_transcript(file: &Path) -> Option<Self> {
+        file.ancestors().nth(3).map(|dir| Self(dir.to_owned()))
     }
 
     /// Uses the given folder.
@@ -57,6 +63,47 @@ impl ConfigDir {
     #[must_use]
     pub fn sessions(&self) -> PathBuf {
         self.0.join("sessions")
+    }
+}
+
+/// The folders whose sessions are read, shared by all who read them. One that was added stays: its sessions do not vanish from a list
+/// with their last CLI.
+#[derive(Clone, Debug)]
+pub struct ConfigDirs(Arc<RwLock<Vec<ConfigDir>>>);
+
+impl From<ConfigDir> for ConfigDirs {
+    fn from(dir: ConfigDir) -> Self {
+        [dir].into_iter().collect()
+    }
+}
+
+impl FromIterator<ConfigDir> for ConfigDirs {
+    fn from_iter<T: IntoIterator<Item = ConfigDir>>(dirs: T) -> Self {
+        let all = Self(Arc::default());
+        for dir in dirs {
+            all.add(dir);
+        }
+        all
+    }
+}
+
+impl ConfigDirs {
+    /// Adds one. Returns whether it is new.
+    pub(crate) fn add(&self, dir: ConfigDir) -> bool {
+        let real = |dir: &ConfigDir| dir.0.canonicalize().unwrap_or_else(|_| dir.0.clone());
+        let added = real(&dir);
+        let mut dirs = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let is_new = dirs.len() < MAX_DIRS && dirs.iter().all(|known| real(known) != added);
+        if is_new {
+            dirs.push(dir);
+        }
+        is_new
+    }
+
+    /// All.
+    #[must_use]
+    pub fn all(&self) -> Vec<ConfigDir> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -98,17 +145,52 @@ fn base36(mut value: u32) -> String {
 mod tests {
     use super::*;
 
-    fn from(pairs: &'static [(&str, &str)]) -> Result<ConfigDir, SessionError> {
-        ConfigDir::resolve_from(|name| {
-            pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
-        })
+    fn from(pairs: &[(&str, &str)]) -> Option<PathBuf> {
+        let dir = ConfigDir::of_environment(|name| {
+            pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+        });
+        dir.map(|dir| dir.0)
     }
 
     #[test]
     fn the_variable_wins_over_the_home() {
-        assert_eq!(from(&[("CLAUDE_CONFIG_DIR", "/c"), ("HOME", "/h")]).unwrap().path(), Path::new("/c"));
-        assert_eq!(from(&[("CLAUDE_CONFIG_DIR", ""), ("HOME", "/h")]).unwrap().path(), Path::new("/h/.claude"));
-        assert!(matches!(from(&[]), Err(SessionError::NoConfigDir)));
+        let root = std::env::current_dir().unwrap();
+        let at = |name: &str| root.join(name).to_str().unwrap().to_owned();
+        let (own, home) = (at("c"), at("h"));
+        assert_eq!(from(&[("CLAUDE_CONFIG_DIR", &format!("{own}/")), ("HOME", &home)]), Some(root.join("c")));
+        assert_eq!(from(&[("HOME", &home)]), Some(root.join("h").join(".claude")));
+        assert_eq!(from(&[("CLAUDE_CONFIG_DIR", ""), ("HOME", &home)]), None, "wherever the CLI is");
+        assert_eq!(from(&[("CLAUDE_CONFIG_DIR", "c"), ("HOME", &home)]), None);
+        assert_eq!(from(&[]), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_running_process_tells_its_folder() {
+        let mut cli = std::process::Command::new("sleep").arg("600").env("CLAUDE_CONFIG_DIR", "/c").spawn().unwrap();
+        // Until it is another program, it has our environment.
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        while ConfigDir::of_process(cli.id()) != Some(ConfigDir::at("/c")) && std::time::Instant::now() < deadline {
+            std::thread::yield_now();
+        }
+        let found = ConfigDir::of_process(cli.id());
+        cli.kill().unwrap();
+        cli.wait().unwrap();
+        assert_eq!(found, Some(ConfigDir::at("/c")));
+        assert_eq!(ConfigDir::of_process(cli.id()), None, "it has ended");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_is_known_once_also_by_a_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let (work, link) = (dir.path().join("work"), dir.path().join("link"));
+        std::fs::create_dir(&work).unwrap();
+        std::os::unix::fs::symlink(&work, &link).unwrap();
+        let dirs = ConfigDirs::from(ConfigDir::at(&work));
+        assert!(!dirs.add(ConfigDir::at(&link)) && !dirs.add(ConfigDir::at(&work)));
+        assert!(dirs.clone().add(ConfigDir::at(dir.path().join("later"))), "it need not exist");
+        assert_eq!(dirs.all().len(), 2, "a clone is the same list");
     }
 
     #[test]

@@ -7,9 +7,6 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
-    /// Neither `CLAUDE_CONFIG_DIR` nor a home directory is set.
-    #[error("no home directory and no CLAUDE_CONFIG_DIR: the configuration folder of Claude is unknown")]
-    NoConfigDir,
     /// A file of the CLI could not be read.
     #[error("could not read {path}")]
     Read {

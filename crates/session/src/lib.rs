@@ -58,7 +58,7 @@ mod watch;
 pub use agent::{Agent, AgentFolders, agents_of, described_agent};
 pub use arguments::Arguments;
 pub use cancel::Cancel;
-pub use config_dir::ConfigDir;
+pub use config_dir::{ConfigDir, ConfigDirs};
 pub use error::{SessionError, chain};
 pub use feed::{Advance, Feed, FeedPage};
 pub use id::{Name, NodeId, SessionId};

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use claude_ide_system::file::read_regular;
 use serde::{Deserialize, Serialize};
 
-use crate::config_dir::{ConfigDir, encode_folder};
-use crate::error::SessionError;
+use crate::config_dir::{ConfigDir, ConfigDirs, encode_folder};
+use crate::error::{SessionError, chain};
 use crate::id::SessionId;
 use crate::json::parse_file;
 pub use crate::process::Liveness;
@@ -29,6 +29,8 @@ const MAX_RECORD: u64 = 256 * 1024;
 pub struct LiveSession {
     /// Its process id, the one in `ide_connected`.
     pub pid: u32,
+    /// Where it keeps its files.
+    pub config_dir: ConfigDir,
     /// The session; changes with `/clear` and with resuming.
     pub id: SessionId,
     /// Its working folder.
@@ -52,9 +54,15 @@ pub struct LiveSession {
 }
 
 impl LiveSession {
-    /// Where today's CLI puts the transcript.
-    pub(crate) fn transcript(&self, config: &ConfigDir) -> PathBuf {
-        transcript_of(config, &self.cwd, self.id.as_str())
+    /// Where its transcript is, or will be after its first prompt.
+    #[must_use]
+    pub fn transcript(&self) -> PathBuf {
+        transcript_of(&self.config_dir, &self.cwd, self.id.as_str())
+    }
+
+    /// Where it describes itself.
+    pub(crate) fn record(&self) -> PathBuf {
+        self.config_dir.sessions().join(format!("{}.json", self.pid))
     }
 }
 
@@ -99,6 +107,30 @@ pub fn live_sessions(config: &ConfigDir) -> Result<Vec<LiveSession>, SessionErro
         paths.filter(|path| is_record(path)).filter_map(|path| read_record(config, &path)).collect();
     sessions.sort_unstable_by_key(|session| session.pid);
     Ok(sessions)
+}
+
+/// The recorded sessions of all folders, by process, and the folders that cannot be read.
+pub(crate) fn all_live_sessions(dirs: &ConfigDirs) -> (Vec<LiveSession>, Vec<ConfigDir>) {
+    let mut by_pid = BTreeMap::<u32, LiveSession>::new();
+    let mut unread = Vec::new();
+    for dir in dirs.all() {
+        match live_sessions(&dir) {
+            Ok(sessions) => {
+                for session in sessions {
+                    // In another folder there may be the record of an ended process with the same id.
+                    let other = by_pid.get(&session.pid);
+                    if other.is_none_or(|other| other.state.activity == Activity::Gone) {
+                        by_pid.insert(session.pid, session);
+                    }
+                }
+            }
+            Err(error) => {
+                tracing::debug!(error = %chain(&error), "could not read the session records");
+                unread.push(dir);
+            }
+        }
+    }
+    (by_pid.into_values().collect(), unread)
 }
 
 /// What a session is doing: from its record among `live`; gone if CLIs keep records and it has none; from its
@@ -146,6 +178,7 @@ fn read_record(config: &ConfigDir, path: &Path) -> Option<LiveSession> {
     };
     Some(LiveSession {
         pid: record.pid,
+        config_dir: config.clone(),
         id: SessionId::new(&record.session_id),
         cwd: record.cwd,
         // A name derived from the folder, such as "project-3f", is for machines.
@@ -198,7 +231,11 @@ pub(crate) struct LiveTable(BTreeMap<u32, LiveSession>);
 
 impl LiveTable {
     /// Takes the current sessions; returns each change once.
-    pub(crate) fn update(&mut self, now: Vec<LiveSession>, half_written: impl Fn(u32) -> bool) -> Vec<LiveChange> {
+    pub(crate) fn update(
+        &mut self,
+        now: Vec<LiveSession>,
+        half_written: impl Fn(&LiveSession) -> bool,
+    ) -> Vec<LiveChange> {
         let mut changes = Vec::new();
         let mut next = BTreeMap::new();
         for session in now {
@@ -213,7 +250,7 @@ impl LiveTable {
             }
         }
         for (pid, mut session) in std::mem::replace(&mut self.0, next) {
-            if half_written(pid) {
+            if half_written(&session) {
                 self.0.insert(pid, session);
                 continue;
             }

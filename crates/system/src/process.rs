@@ -1,5 +1,7 @@
 //! Looks up processes by their id.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 
 use rustix::io::Errno;
@@ -46,6 +48,24 @@ pub fn start_of(number: u32) -> Option<String> {
         return Some(String::new());
     }
     fields.nth(18).map(str::to_owned)
+}
+
+/// Limit of a process's environment.
+const MAX_ENVIRONMENT: u64 = 4 * 1024 * 1024;
+
+/// The variables that a process of this user was started with, if the system shows them; those that are text.
+#[must_use]
+pub fn environment_of(number: u32) -> Option<Vec<(String, String)>> {
+    let file = File::open(Path::new("/proc").join(number.to_string()).join("environ")).ok()?;
+    let mut bytes = Vec::new();
+    file.take(MAX_ENVIRONMENT).read_to_end(&mut bytes).ok()?;
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok();
+    let variable = |line: &[u8]| {
+        let at = line.iter().position(|byte| *byte == b'=')?;
+        Some((text(line.get(..at)?)?, text(line.get(at + 1..)?)?))
+    };
+    // A process that has ended and was not waited for shows none.
+    (!bytes.is_empty()).then(|| bytes.split(|byte| *byte == 0).filter_map(variable).collect())
 }
 
 /// How many descriptors this process may have; `None`: any number.

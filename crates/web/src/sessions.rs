@@ -57,7 +57,7 @@ impl Sessions {
         let service = self.service().ok()?;
         match service.find(SessionId::new(id)).await {
             Ok(file) => Some(file),
-            Err(_) => Some(service.transcript_of(&self.lives.of(id)?)),
+            Err(_) => Some(self.lives.of(id)?.transcript()),
         }
     }
 

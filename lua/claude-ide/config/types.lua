@@ -101,6 +101,9 @@
 ---@class claude-ide.Opts.watch
 ---@field enabled? boolean Reload an unmodified buffer as soon as its file changes on disk, without a question and undoable with `u`. A modified one is never changed: a message asks you to use `:Claude resolve`.
 
+---@class claude-ide.Opts.sessions
+---@field config_dirs? string[] Configuration folders of other accounts (`CLAUDE_CONFIG_DIR` of their CLIs), such as `{ "~/.claude-work" }`. Those of `terminal.env` and, on Linux, of connected CLIs are read without it. |claude-ide-accounts|
+
 ---@class claude-ide.Opts.ask.keymaps
 ---@field close? string|string[]|false Close it and end the CLI.
 ---@field chat? string|string[]|false Continue as a regular chat.
@@ -241,6 +244,7 @@
 ---@field diff? claude-ide.Opts.diff Proposals: edits that wait for your answer.
 ---@field review? claude-ide.Opts.review Changes that Claude has made, with or without asking: `:Claude review`.
 ---@field watch? claude-ide.Opts.watch Reload buffers that change on disk, while the server runs.
+---@field sessions? claude-ide.Opts.sessions Sessions that are listed, read and searched.
 ---@field prompts? table<string, string> Named prompts: `#prompt:name` inserts one wherever you write to Claude, including its `#…` contexts, see |claude-ide-contexts|.
 ---@field prompt_folders? string[] Folders with more prompts, as Markdown files: `#prompt:review` is `review.md`. Relative to the project's root.
 ---@field ask? claude-ide.Opts.ask `:Claude ask` and `:Claude edit`: one request to a separate CLI that only reads files of the project.
@@ -351,6 +355,9 @@
 
 ---@class claude-ide.Config.watch
 ---@field enabled boolean Reload an unmodified buffer as soon as its file changes on disk, without a question and undoable with `u`. A modified one is never changed: a message asks you to use `:Claude resolve`.
+
+---@class claude-ide.Config.sessions
+---@field config_dirs string[] Configuration folders of other accounts (`CLAUDE_CONFIG_DIR` of their CLIs), such as `{ "~/.claude-work" }`. Those of `terminal.env` and, on Linux, of connected CLIs are read without it. |claude-ide-accounts|
 
 ---@class claude-ide.Config.ask.keymaps
 ---@field close string|string[]|false Close it and end the CLI.
@@ -492,6 +499,7 @@
 ---@field diff claude-ide.Config.diff Proposals: edits that wait for your answer.
 ---@field review claude-ide.Config.review Changes that Claude has made, with or without asking: `:Claude review`.
 ---@field watch claude-ide.Config.watch Reload buffers that change on disk, while the server runs.
+---@field sessions claude-ide.Config.sessions Sessions that are listed, read and searched.
 ---@field prompts table<string, string> Named prompts: `#prompt:name` inserts one wherever you write to Claude, including its `#…` contexts, see |claude-ide-contexts|.
 ---@field prompt_folders string[] Folders with more prompts, as Markdown files: `#prompt:review` is `review.md`. Relative to the project's root.
 ---@field ask claude-ide.Config.ask `:Claude ask` and `:Claude edit`: one request to a separate CLI that only reads files of the project.

@@ -74,7 +74,8 @@ local function check_session(session)
   end
 end
 
-local function check_records(folder)
+---@param folders string[]
+local function check_records(folders)
   local problem = sessions.problem()
   if problem then
     vim.health.info(problem)
@@ -88,7 +89,10 @@ local function check_records(folder)
   for _, session in ipairs(live) do
     known[session.pid] = true
   end
-  local unread = unread_records(folder, known)
+  local unread = {}
+  for _, folder in ipairs(folders) do
+    vim.list_extend(unread, unread_records(folder, known))
+  end
   if #unread > 0 then
     vim.health.warn(
       ("The state records of these CLIs are not understood: %s"):format(table.concat(unread, ", ")),
@@ -135,13 +139,20 @@ end
 
 function M.check()
   vim.health.start("Sessions")
-  local folder = transport.config_dir()
-  check_transcripts(folder)
+  local folders = transport.config_dirs()
   sessions.attach()
   vim.wait(FIRST_LOOK_MS, function()
     return #sessions.live() > 0
   end, 10)
-  check_records(folder)
+  -- Connected CLIs may have others.
+  for _, session in ipairs(sessions.live()) do
+    local folder = session.config_dir
+    if folder and not vim.list_contains(folders, folder) then
+      folders[#folders + 1] = folder
+    end
+  end
+  vim.iter(folders):each(check_transcripts)
+  check_records(folders)
   check_watching()
 end
 

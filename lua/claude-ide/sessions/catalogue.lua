@@ -77,7 +77,10 @@ local function items_of(summaries, options, pause)
   local words = vim.tbl_map(vim.fn.tolower, options.words or {})
   for _, summary in ipairs(summaries) do
     pause()
-    local live = running[summary.id]
+    local live = running[summary.id] ---@type claude-ide.sessions.Live?
+    if live and live.config_dir and live.config_dir ~= summary.config_dir then
+      live = nil -- another account has a copy of the session
+    end
     if not seen[summary.file] and has_all(summary, live, words) then
       seen[summary.file] = true
       items[#items + 1] = { summary = summary, live = live, worktree = summary.worktree }

@@ -15,14 +15,10 @@ function M.attach()
   transport.start()
 end
 
----Why running sessions cannot be watched, for :checkhealth; nil: they can. Reads the disk.
+---Why a configuration folder has no records of running sessions; nil: it can have some. Reads the disk.
+---@param dir string
 ---@return string?
-function M.problem()
-  local started, err = transport.start()
-  if not started then
-    return err
-  end
-  local dir = transport.config_dir()
+local function no_records(dir)
   if not vim.uv.fs_stat(dir) then
     return ("There is no %s: Claude Code has not run yet, or keeps its files elsewhere (CLAUDE_CONFIG_DIR)."):format(
       dir
@@ -36,6 +32,24 @@ function M.problem()
     return ("There is no %s: this version of Claude Code does not say what a session does."):format(folder)
   end
   return ("%s cannot be read: %s"):format(folder, why)
+end
+
+---Why running sessions cannot be watched, for :checkhealth; nil: they can. Reads the disk.
+---@return string?
+function M.problem()
+  local started, err = transport.start()
+  if not started then
+    return err
+  end
+  local problem ---@type string?
+  for _, dir in ipairs(transport.config_dirs()) do
+    local why = no_records(dir)
+    if not why then
+      return nil
+    end
+    problem = problem or why
+  end
+  return problem
 end
 
 ---The running sessions, from memory.

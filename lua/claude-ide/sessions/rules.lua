@@ -2,6 +2,7 @@
 -- skills of the user's. A superset of what the CLI does: a rule counts if its words before a `*` are anywhere in the command.
 local lazy = require("claude-ide.lazy")
 local ide_file = lazy("claude-ide.base.file")
+local live = lazy("claude-ide.sessions.live")
 local server = lazy("claude-ide.server")
 local transport = lazy("claude-ide.sessions.transport")
 local workspace = lazy("claude-ide.server.workspace")
@@ -27,7 +28,9 @@ end
 ---@return string config of the user's
 ---@return string project
 local function folders(client)
-  return transport.config_dir(), workspace.of_client(client)
+  local known = client and server.client(client)
+  local session = known and not known.mapped and live.of_pid(known.pid)
+  return session and session.config_dir or transport.config_dir(), workspace.of_client(client)
 end
 
 ---The settings of the user, the project and the computer that exist.

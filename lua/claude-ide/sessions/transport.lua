@@ -2,11 +2,13 @@
 -- Works without the server. Invariant: a cancelled request gets no callback; every other one is answered.
 local lazy = require("claude-ide.lazy")
 local at_exit = lazy("claude-ide.base.at_exit")
+local bus = lazy("claude-ide.base.bus")
 local config = lazy("claude-ide.config")
 local live = lazy("claude-ide.sessions.live")
 local log = lazy("claude-ide.base.log")
 local native = lazy("claude-ide.library.native")
 local path = lazy("claude-ide.base.path")
+local server = lazy("claude-ide.server")
 local wake = lazy("claude-ide.library.wake")
 
 local M = {}
@@ -18,11 +20,14 @@ local M = {}
 
 ---@type table<integer, claude-ide.sessions.Listener>
 local listeners = {}
----Folder that the library watches.
+---Folders that the library was told to watch, one a line.
 ---@type string?
-local config_dir
+local watched
+---Connected CLIs whose folders it was asked to watch, too.
+---@type table<integer, true> by process
+local asked = {}
 
----Claude's configuration folder, determined like the CLI does.
+---Claude's configuration folder in this Neovim's environment.
 ---@return string
 function M.config_dir()
   local configured = vim.env.CLAUDE_CONFIG_DIR
@@ -32,6 +37,38 @@ function M.config_dir()
   return path.normalize((vim.uv.os_homedir() or "/") .. "/.claude")
 end
 
+---Those whose sessions are read: this Neovim's, that of the CLIs that it starts, and the user's others.
+---@return string[]
+function M.config_dirs()
+  local options, dirs = config.get(), { M.config_dir() }
+  local others = { options.terminal.env.CLAUDE_CONFIG_DIR }
+  for _, other in ipairs(vim.list_extend(others, vim.tbl_map(vim.fs.normalize, options.sessions.config_dirs))) do
+    local dir = path.normalize(other)
+    if not vim.list_contains(dirs, dir) then
+      dirs[#dirs + 1] = dir
+    end
+  end
+  return dirs
+end
+
+---Has the folder of a connected CLI read, too: it may be another account's.
+---@param client claude-ide.Client
+local function take_client(client)
+  local pid = client.pid
+  if watched and pid and not client.mapped and not asked[pid] then
+    asked[pid] = true
+    M.request({ process = { pid = pid } }, { reply = function() end })
+  end
+end
+
+local take_clients = require("claude-ide.base.once")(function()
+  bus.on("client_ready", take_client)
+  bus.on("client_changed", take_client)
+  bus.on("client_disconnected", function(client)
+    asked[client.pid or 0] = nil
+  end)
+end)
+
 local function fail_all(err)
   local before = listeners
   listeners = {}
@@ -40,16 +77,17 @@ local function fail_all(err)
   end
 end
 
----Starts watching running sessions, once; restarts if Claude's configuration folder has changed.
+---Starts watching running sessions, once; restarts if the configuration folders have changed.
 ---@return boolean started
 ---@return string? err
 function M.start()
-  local dir = M.config_dir()
-  if config_dir == dir then
+  local dirs = M.config_dirs()
+  local wanted = table.concat(dirs, "\n")
+  if watched == wanted then
     return true
   end
   local options = {
-    configDir = dir,
+    configDirs = dirs,
     cacheFile = vim.fn.stdpath("cache") .. "/claude-ide/sessions.json",
     log = { path = log.path(), level = config.get().log.level },
   }
@@ -60,11 +98,13 @@ function M.start()
     log.warn("sessions are not watched: %s", err)
     return false, err
   end
-  config_dir = dir
+  watched, asked = wanted, {}
   at_exit("sessions", function()
-    listeners, config_dir = {}, nil
+    listeners, watched = {}, nil
     native.sessions_stop()
   end)
+  take_clients()
+  vim.iter(server.clients()):each(take_client)
   return true
 end
 

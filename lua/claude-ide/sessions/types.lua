@@ -18,6 +18,7 @@
 ---A running CLI and its session.
 ---@class claude-ide.sessions.Live
 ---@field pid integer
+---@field config_dir? string its CLI's configuration folder; nil if only hooks report it
 ---@field id string session id, for `--resume`
 ---@field cwd string
 ---@field name? string
@@ -52,6 +53,7 @@
 ---@field turns? integer
 ---@field forked_from? string
 ---@field worktree? string name of its linked worktree
+---@field config_dir? string configuration folder that holds it; nil: of a session that was not written yet
 
 ---What the end of a transcript tells.
 ---@class claude-ide.sessions.Stored

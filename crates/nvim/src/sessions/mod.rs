@@ -7,7 +7,7 @@ mod events;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use claude_ide_session::{Batch, Client, ConfigDir, Request, Service};
+use claude_ide_session::{Batch, Client, ConfigDir, ConfigDirs, Request, Service};
 
 use crate::error::Error;
 use crate::logging;
@@ -62,7 +62,8 @@ pub(crate) fn start(options: SessionsOptions, wake: AsyncHandle) -> Result<(), E
     QUEUE.change(events::clear);
     // First of all: the service's first events must ring the new handle.
     QUEUE.arm(Ringer::Sessions, wake);
-    let service = Service::start(ConfigDir::at(options.config_dir), options.cache_file);
+    let service =
+        Service::start(options.config_dirs.into_iter().map(ConfigDir::at).collect::<ConfigDirs>(), options.cache_file);
     let service = service.inspect_err(|_| QUEUE.disarm(Ringer::Sessions))?;
     let client = service.join(QUEUE.clone());
     *slot() = Some(Sessions { service, client });

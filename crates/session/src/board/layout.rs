@@ -206,13 +206,24 @@ fn folder(session: &Session, known: Option<&Known>, screen: &Screen) -> String {
     let started_in = || session.summary.as_ref()?.cwd.clone();
     let given = known.and_then(|known| known.cwd.clone());
     let cwd = given.or_else(started_in).or_else(|| session.cwd()).unwrap_or_default();
+    screen.fit_end(&from_home(&cwd), MAX_PLACE)
+}
+
+/// A path, with `~` for the home.
+fn from_home(path: &Path) -> String {
     let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
-    let path = match home.and_then(|home| cwd.strip_prefix(home).ok()) {
+    let short = match home.and_then(|home| path.strip_prefix(home).ok()) {
         Some(below) if below.as_os_str().is_empty() => PathBuf::from("~"),
         Some(below) => Path::new("~").join(below),
-        None => cwd,
+        None => path.to_owned(),
     };
-    screen.fit_end(&printable(path.as_os_str()), MAX_PLACE)
+    printable(short.as_os_str())
+}
+
+/// The configuration folder, where the sessions are in several.
+fn config_dir(session: &Session, screen: &Screen) -> Cell {
+    let dir = session.config_dir().filter(|_| screen.config_dirs);
+    one(dir.map(|dir| screen.fit_end(&from_home(dir.path()), MAX_BRANCH)).unwrap_or_default(), Look::Place)
 }
 
 /// What it does, in a list.
@@ -246,10 +257,11 @@ fn is_away(session: &Session) -> bool {
 type Facts = fn(&Session, Option<&Known>, &Screen, Millis) -> Cell;
 
 /// In the order of the line; the number is the rank: columns of a low rank are dropped first.
-const COLUMNS: [(u8, bool, Facts); 7] = [
+const COLUMNS: [(u8, bool, Facts); 8] = [
     (4, false, |_, known, _, _| review(known)),
     (5, false, |session, _, _, _| changes(session)),
     (3, false, |session, _, screen, _| one(screen.fit(&place(session, screen), MAX_PLACE), Look::Place)),
+    (7, false, |session, _, screen, _| config_dir(session, screen)),
     (2, true, |session, _, _, _| context(session)),
     (0, true, |session, _, _, _| {
         let count = session.tally.tokens();
@@ -260,8 +272,8 @@ const COLUMNS: [(u8, bool, Facts); 7] = [
 ];
 
 /// The same of a list. What only a terminal's user wants to know is left out for other sessions.
-const LIST: [(u8, bool, Facts); 7] = [
-    (7, true, |session, _, _, now| {
+const LIST: [(u8, bool, Facts); 8] = [
+    (8, true, |session, _, _, now| {
         let updated = session.summary.as_ref().map_or(now, |summary| summary.updated);
         one(age(now.0.saturating_sub(updated.0)), Look::Plain)
     }),
@@ -272,6 +284,7 @@ const LIST: [(u8, bool, Facts); 7] = [
     }),
     (4, true, |session, known, _, _| known.map(|_| context(session)).unwrap_or_default()),
     (3, false, |_, known, _, _| review(known)),
+    (7, false, |session, _, screen, _| config_dir(session, screen)),
     (2, false, |session, known, screen, _| one(folder(session, known, screen), Look::Plain)),
     (1, false, |session, _, screen, _| one(screen.fit(&one_line(&branch(session)), MAX_BRANCH), Look::Plain)),
 ];
@@ -279,8 +292,11 @@ const LIST: [(u8, bool, Facts); 7] = [
 /// A session and what the client knows of it.
 type Pair<'a> = (&'a Session, Option<&'a Known>);
 
-fn columns(table: [(u8, bool, Facts); 7], step: usize, pairs: &[Pair<'_>], screen: &Screen) -> Vec<(u8, Column)> {
+fn columns(table: [(u8, bool, Facts); 8], step: usize, pairs: &[Pair<'_>], screen: &Screen) -> Vec<(u8, Column)> {
     let now = if screen.now.0 == 0 { Millis::now() } else { screen.now };
+    let mut dirs = pairs.iter().filter_map(|(session, _)| session.config_dir());
+    let config_dirs = dirs.next().is_some_and(|first| dirs.any(|other| other != first));
+    let screen = &Screen { config_dirs, ..screen.clone() };
     let column = |(rank, right, facts): (u8, bool, Facts)| {
         let cells: Vec<Cell> = pairs.iter().map(|(session, known)| facts(session, *known, screen, now)).collect();
         let widest = cells.iter().map(|cell| cell_width(cell, screen)).max().unwrap_or_default();

@@ -63,4 +63,7 @@ pub struct Screen {
     /// Name the project beside the branch; in a list, the folder.
     #[serde(default)]
     pub projects: bool,
+    /// Name the configuration folder: the sessions are in several.
+    #[serde(skip)]
+    pub(super) config_dirs: bool,
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::options::{Known, Options};
+use crate::config_dir::ConfigDir;
 use crate::id::SessionId;
 use crate::live::LiveSession;
 use crate::render::one_line;
@@ -32,6 +33,12 @@ impl Session {
     pub(crate) fn cwd(&self) -> Option<PathBuf> {
         let live = self.live.as_ref().map(|live| PathBuf::from(&live.cwd)).filter(|cwd| !cwd.as_os_str().is_empty());
         live.or_else(|| self.summary.as_ref()?.cwd.clone())
+    }
+
+    /// The configuration folder that it is in.
+    pub(super) fn config_dir(&self) -> Option<ConfigDir> {
+        let live = self.live.as_ref().map(|live| live.config_dir.clone());
+        live.or_else(|| self.summary.as_ref()?.config_dir())
     }
 
     pub(super) fn title(&self, known: Option<&Known>) -> String {

@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::config_dir::ConfigDir;
 use crate::live::LiveSession;
 use crate::state::WaitingFor;
 use crate::store::{Summary, Tally};
@@ -10,7 +11,7 @@ const MINUTE: i64 = 60_000;
 const NOW: i64 = 1_000 * MINUTE;
 
 fn summary(id: &str, title: &str) -> Summary {
-    let summary = json!({ "id": id, "file": format!("/f/{id}.jsonl"), "named": false, "updated": NOW - 5 * MINUTE, "bytes": 1,
+    let summary = json!({ "id": id, "file": format!("/c/projects/-p/{id}.jsonl"), "named": false, "updated": NOW - 5 * MINUTE, "bytes": 1,
         "title": title, "branch": "main", "context_percent": 34 });
     serde_json::from_value(summary).unwrap()
 }
@@ -19,6 +20,7 @@ fn running(id: &str, activity: Activity, started: i64) -> LiveSession {
     let state = json!({ "activity": activity, "waiting_for": null, "since": NOW - 2 * MINUTE, "source": "record" });
     LiveSession {
         pid: u32::try_from(started).unwrap(),
+        config_dir: ConfigDir::at("/c"),
         id: SessionId::new(id),
         cwd: "/p".to_owned(),
         name: None,
@@ -86,6 +88,29 @@ fn one_of_the_background_says_so() {
     let marked: Vec<bool> = texts(&board).iter().map(|text| text.contains("background")).collect();
     assert_eq!(marked.iter().filter(|marked| **marked).count(), 1);
     assert_eq!(marked.get(1), Some(&true));
+}
+
+#[test]
+fn the_configuration_folder_is_named_where_there_are_several() {
+    let mut work = session("b", Activity::Idle, 1);
+    if let Some(live) = work.live.as_mut() {
+        live.config_dir = ConfigDir::at("/home/u/.claude-work");
+    }
+    let ended = || Session { live: None, ..session("a", Activity::Gone, 0) };
+    let named = |sessions: Vec<Session>| {
+        let listed: Vec<_> = sessions.into_iter().map(|session| (session, None)).collect();
+        let lines: Vec<String> = list(&listed, &options(100).screen).into_iter().map(|line| line.text).collect();
+        let sessions = listed.into_iter().map(|(session, _)| session).collect();
+        let rows = draw(sessions, &options(100));
+        let rows: Vec<String> = texts(&rows).into_iter().map(str::to_owned).collect();
+        (lines.join("\n"), rows.join("\n"))
+    };
+    let (lines, rows) = named(vec![ended(), session("c", Activity::Idle, 2)]);
+    assert!(!lines.contains("/c") && !rows.contains("/c"), "one folder:\n{lines}\n{rows}");
+    let (lines, rows) = named(vec![ended(), work]);
+    for text in [lines, rows] {
+        assert!(text.contains("/c ") && text.contains("u/.claude-work"), "{text}");
+    }
 }
 
 #[test]

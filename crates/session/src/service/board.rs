@@ -10,6 +10,7 @@ use super::request::{BoardOf, LineOf, LinesOf};
 use super::shared::Shared;
 use crate::board::{Board, Listed, Session, choose, draw, list};
 use crate::cancel::Cancel;
+use crate::config_dir::ConfigDir;
 use crate::error::SessionError;
 use crate::id::SessionId;
 use crate::live::LiveSession;
@@ -27,13 +28,14 @@ pub(super) struct Drawn {
     more: bool,
 }
 
-/// A session with the name of its linked worktree.
+/// A session with the name of its linked worktree, and the configuration folder that holds it.
 #[derive(Serialize)]
 pub(super) struct Named {
     #[serde(flatten)]
     summary: Summary,
     #[serde(skip_serializing_if = "Option::is_none")]
     worktree: Option<String>,
+    config_dir: Option<ConfigDir>,
 }
 
 /// Folders of which the worktree is known: its top, and whether it is a linked one. Many sessions have the same.
@@ -116,7 +118,11 @@ impl Shared {
     pub(super) fn named_now(&self, scope: &Scope, cancel: &Cancel) -> Result<Vec<Named>, SessionError> {
         let mut worktrees = Worktrees::default();
         let summaries = self.list_now(scope, cancel)?;
-        let one = |summary: Summary| Named { worktree: worktrees.name(summary.cwd.as_deref()), summary };
+        let one = |summary: Summary| Named {
+            worktree: worktrees.name(summary.cwd.as_deref()),
+            config_dir: summary.config_dir(),
+            summary,
+        };
         Ok(summaries.into_iter().map(one).collect())
     }
 
@@ -140,7 +146,7 @@ impl Shared {
         let here: Vec<_> = by_id.into_values().filter(is_here).collect();
         here.into_iter()
             .map(|live| {
-                let summary = written.remove(&live.id).or_else(|| self.summary_now(&self.transcript_of(&live)));
+                let summary = written.remove(&live.id).or_else(|| self.summary_now(&live.transcript()));
                 session(live.id.clone(), Some(live), summary)
             })
             .collect()

@@ -73,6 +73,7 @@ impl Client {
             }
             Request::Board(of) => self.run(move |work| work.shared.board_now(*of, &work.cancel)),
             Request::Lines(of) => self.run(move |work| Ok(work.shared.lines_now(of))),
+            Request::Process(of) => self.run(move |work| Ok(work.shared.take_process(of.pid))),
             Request::Find(find) => self.run(move |work| work.shared.find_now(&SessionId::new(&find.id))),
             Request::Stored(of) => self.run(move |work| work.shared.stored_now(&SessionId::new(&of.id), of.since)),
             Request::Mode {} => {

@@ -27,10 +27,9 @@ use tokio::sync::oneshot;
 
 use crate::agent::{Agent, agents_of};
 use crate::cancel::Cancel;
-use crate::config_dir::ConfigDir;
+use crate::config_dir::ConfigDirs;
 use crate::error::SessionError;
 use crate::id::SessionId;
-use crate::live::LiveSession;
 use crate::state::SessionState;
 use crate::store::{Scope, Summary};
 use crate::transcript::Batch;
@@ -61,12 +60,12 @@ impl Drop for CancelOnDrop {
 }
 
 impl Service {
-    /// Starts watching the running sessions of a configuration folder. Summaries are cached in `cache_file`.
+    /// Starts watching the running sessions of configuration folders. Summaries are cached in `cache_file`.
     ///
     /// # Errors
     /// [`SessionError::Watcher`]; then nothing keeps running.
-    pub fn start(config: ConfigDir, cache_file: PathBuf) -> Result<Arc<Self>, SessionError> {
-        let shared = Arc::new(Shared::start(config, cache_file)?);
+    pub fn start(dirs: impl Into<ConfigDirs>, cache_file: PathBuf) -> Result<Arc<Self>, SessionError> {
+        let shared = Arc::new(Shared::start(dirs.into(), cache_file)?);
         Ok(Arc::new(Self { shared, clients: Mutex::default() }))
     }
 
@@ -74,12 +73,6 @@ impl Service {
     #[must_use]
     pub fn lives(&self) -> Arc<Lives> {
         Arc::clone(&self.shared.follows.lives)
-    }
-
-    /// Where the transcript of a running session is, or will be after its first prompt.
-    #[must_use]
-    pub fn transcript_of(&self, running: &LiveSession) -> PathBuf {
-        self.shared.transcript_of(running)
     }
 
     /// The sessions in a scope, newest first.

@@ -20,6 +20,8 @@ pub enum Request {
     Board(Box<BoardOf>),
     /// Sessions as the lines of a list to choose from, in this order.
     Lines(LinesOf),
+    /// The configuration folder of a running CLI.
+    Process(ProcessOf),
     /// The transcript of a session.
     Find(Find),
     /// Opens a transcript, whose changes are reported until it is closed.
@@ -91,6 +93,13 @@ pub(super) struct LineOf {
     pub(super) pid: Option<u32>,
     /// In a list of terminals, what the client knows of it.
     pub(super) known: Option<Known>,
+}
+
+/// Asks for a running CLI's configuration folder, whose sessions are read from then on.
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProcessOf {
+    pub(super) pid: u32,
 }
 
 /// Finds a session's transcript.

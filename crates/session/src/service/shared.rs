@@ -9,10 +9,10 @@ use super::lock::lock;
 use super::pool::Pools;
 use crate::agent::AgentFolders;
 use crate::cancel::Cancel;
-use crate::config_dir::ConfigDir;
+use crate::config_dir::{ConfigDir, ConfigDirs};
 use crate::error::{SessionError, chain};
 use crate::id::SessionId;
-use crate::live::{LiveSession, live_sessions, state_of};
+use crate::live::{all_live_sessions, state_of};
 use crate::state::SessionState;
 use crate::store::{Scope, Store, Summary};
 use crate::stored::Stored;
@@ -24,7 +24,7 @@ const FIRST_LOOK: Duration = Duration::from_secs(3);
 
 /// The state shared by all clients.
 pub(super) struct Shared {
-    config: ConfigDir,
+    dirs: ConfigDirs,
     cache_file: PathBuf,
     /// Created on the thread of the first list, since that reads a file.
     store: Mutex<Option<Store>>,
@@ -35,12 +35,12 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn start(config: ConfigDir, cache_file: PathBuf) -> Result<Self, SessionError> {
+    pub(super) fn start(dirs: ConfigDirs, cache_file: PathBuf) -> Result<Self, SessionError> {
         let follows = Arc::<Follows>::default();
         let news = Arc::clone(&follows);
-        let watcher = Watcher::start(config.clone(), move |update| news.take(update))?;
+        let watcher = Watcher::start(dirs.clone(), move |update| news.take(update))?;
         Ok(Self {
-            config,
+            dirs,
             cache_file,
             store: Mutex::default(),
             agent_folders: Arc::default(),
@@ -50,14 +50,18 @@ impl Shared {
         })
     }
 
-    /// Where the transcript of a running session is, or will be after its first prompt.
-    pub(super) fn transcript_of(&self, running: &LiveSession) -> PathBuf {
-        running.transcript(&self.config)
+    /// Reads the sessions of a running CLI's folder, too, from now on. Returns the folder, if it is known.
+    pub(super) fn take_process(&self, pid: u32) -> Option<ConfigDir> {
+        let dir = ConfigDir::of_process(pid)?;
+        if self.dirs.add(dir.clone()) {
+            self.watcher.look_again();
+        }
+        Some(dir)
     }
 
     pub(super) fn with_store<T>(&self, body: impl FnOnce(&mut Store) -> T) -> T {
         let mut store = lock(&self.store);
-        body(store.get_or_insert_with(|| Store::new(self.config.clone(), Some(self.cache_file.clone()))))
+        body(store.get_or_insert_with(|| Store::new(self.dirs.clone(), Some(self.cache_file.clone()))))
     }
 
     /// One list at a time: the second reuses what the first one read.
@@ -79,7 +83,7 @@ impl Shared {
     }
 
     pub(super) fn find_now(&self, id: &SessionId) -> Result<PathBuf, SessionError> {
-        Store::new(self.config.clone(), None).find(id)
+        Store::new(self.dirs.clone(), None).find(id)
     }
 
     pub(super) fn stored_now(&self, id: &SessionId, since: Millis) -> Result<Stored, SessionError> {
@@ -91,6 +95,8 @@ impl Shared {
     }
 
     pub(super) fn state_now(&self, id: &SessionId, file: &Path) -> Result<SessionState, SessionError> {
-        state_of(&self.config, id, file, &live_sessions(&self.config)?)
+        // A file elsewhere is of no CLI that keeps records.
+        let dir = ConfigDir::of_transcript(file).unwrap_or_else(|| ConfigDir::at(file));
+        state_of(&dir, id, file, &all_live_sessions(&self.dirs).0)
     }
 }

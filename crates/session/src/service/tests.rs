@@ -10,6 +10,7 @@ use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
 use super::*;
+use crate::config_dir::ConfigDir;
 
 const DEADLINE: Duration = Duration::from_secs(120);
 
@@ -102,6 +103,104 @@ fn a_client_hears_of_a_session_before_other_readers_do() {
     fs::write(dir.path().join("record"), text).unwrap();
     fs::rename(dir.path().join("record"), dir.path().join(format!("sessions/{own}.json"))).unwrap();
     assert!(!recorder.recv_timeout(DEADLINE).unwrap());
+}
+
+/// Waits for a running session; earlier messages are dropped.
+fn live(recorder: &Recorder, id: &str) -> Json {
+    recorder.next("a running session", |news| {
+        news["type"] == "live"
+            && news["change"]["session"]["id"] == id
+            && news["change"]["session"]["state"]["activity"] != "gone"
+    })
+}
+
+/// The CLIs of two accounts.
+#[test]
+fn the_sessions_of_several_folders_are_one_list() {
+    let dir = tempfile::tempdir().unwrap();
+    let (home, work) = (ConfigDir::at(dir.path().join("home")), ConfigDir::at(dir.path().join("work")));
+    for (dir, id) in [(&home, "private"), (&work, "paid")] {
+        let file = dir.projects().join(format!("-p/{id}.jsonl"));
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, "{\"type\":\"user\",\"cwd\":\"/p\",\"message\":{\"content\":\"a prompt\"}}\n").unwrap();
+        fs::create_dir_all(dir.sessions()).unwrap();
+    }
+    let pid = std::process::id();
+    let record = |dir: &ConfigDir, id: &str, pid: u32| {
+        let text = format!(r#"{{"pid":{pid},"sessionId":"{id}","cwd":"/p","status":"idle"}}"#);
+        fs::write(dir.sessions().join(format!("{pid}.json")), text).unwrap();
+    };
+    // A killed CLI had the number of one that runs now.
+    fs::write(
+        home.sessions().join(format!("{pid}.json")),
+        format!(r#"{{"pid":{pid},"sessionId":"private","cwd":"/p","status":"idle","procStart":"1"}}"#),
+    )
+    .unwrap();
+    record(&work, "paid", pid);
+    let dirs: ConfigDirs = [home, work.clone()].into_iter().collect();
+    let service = Service::start(dirs, dir.path().join("cache.json")).unwrap();
+    let recorder = Arc::<Recorder>::default();
+    let client = service.join(Arc::<Recorder>::clone(&recorder));
+    assert_eq!(live(&recorder, "paid")["change"]["session"]["config_dir"], json!(work));
+    let ask = |request: Json| {
+        let number = client.request(serde_json::from_value(request).unwrap()).unwrap();
+        recorder.next("an answer", |news| news["type"] == "reply" && news["id"] == json!(number))["result"].clone()
+    };
+    for scope in [
+        json!({ "scope": "all" }),
+        json!({ "scope": "folder", "folder": "/p" }),
+        json!({ "scope": "tree", "folder": "/p" }),
+    ] {
+        let list = ask(json!({ "list": scope }));
+        let mut found: Vec<_> =
+            list.as_array().unwrap().iter().map(|one| (one["id"].as_str(), one["config_dir"].clone())).collect();
+        found.sort_unstable_by_key(|(id, _)| *id);
+        assert_eq!(found.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [Some("paid"), Some("private")]);
+        assert_eq!(found[0].1, json!(work));
+    }
+    let file = ask(json!({ "find": { "id": "paid" } }));
+    assert_eq!(file, json!(work.projects().join("-p/paid.jsonl")));
+    let hits = ask(json!({ "search": { "pattern": "a prompt", "place": { "scope": "all" } } }));
+    assert_eq!(hits["hits"], 2);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_folder_of_a_running_cli_is_read_from_then_on() {
+    let lab = Lab::new();
+    let work = ConfigDir::at(lab.dir.path().join("work"));
+    fs::create_dir_all(work.sessions()).unwrap();
+    let sleep = || {
+        let mut command = std::process::Command::new("sleep");
+        command.arg("600").env("CLAUDE_CONFIG_DIR", work.path()).spawn().unwrap()
+    };
+    let (mut cli, mut other) = (sleep(), sleep());
+    let deadline = Instant::now() + DEADLINE;
+    // Until it is another program, it has our environment.
+    while ConfigDir::of_process(cli.id()).as_ref() != Some(&work) && Instant::now() < deadline {
+        std::thread::yield_now();
+    }
+    let record = |id: &str, pid: u32| {
+        let text = format!(r#"{{"pid":{pid},"sessionId":"{id}","cwd":"/p","status":"idle"}}"#);
+        fs::write(lab.dir.path().join("record"), text).unwrap();
+        fs::rename(lab.dir.path().join("record"), work.sessions().join(format!("{pid}.json"))).unwrap();
+    };
+    record("first", cli.id());
+    let asked = lab.ask(json!({ "process": { "pid": cli.id() } })).unwrap();
+    live(&lab.recorder, "first");
+    lab.client.cancel(asked);
+    record("second", other.id());
+    live(&lab.recorder, "second");
+    let folder_of = |pid: u32| {
+        let asked = lab.ask(json!({ "process": { "pid": pid } })).unwrap();
+        lab.hear(asked)["result"].clone()
+    };
+    assert_eq!(folder_of(other.id()), json!(work));
+    for child in [&mut cli, &mut other] {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    assert_eq!(folder_of(cli.id()), Json::Null, "it has ended");
 }
 
 struct Lab {

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use crate::cancel::Cancel;
-use crate::config_dir::{ConfigDir, encode_folder};
+use crate::config_dir::{ConfigDir, ConfigDirs, encode_folder};
 use crate::error::SessionError;
 use crate::id::SessionId;
 use cache::{Cache, Stamp};
@@ -37,29 +37,23 @@ pub enum Scope {
 /// Lists sessions and caches their summaries.
 #[derive(Debug)]
 pub struct Store {
-    config: ConfigDir,
+    dirs: ConfigDirs,
     cache: Cache,
 }
 
 impl Store {
-    /// A store for a configuration folder. With `cache_file`, summaries are cached across restarts: see
+    /// A store for configuration folders. With `cache_file`, summaries are cached across restarts: see
     /// [`Store::save`].
     #[must_use]
-    pub fn new(config: ConfigDir, cache_file: Option<PathBuf>) -> Self {
-        Self { config, cache: Cache::load(cache_file) }
-    }
-
-    /// The configuration folder.
-    #[must_use]
-    pub fn config(&self) -> &ConfigDir {
-        &self.config
+    pub fn new(dirs: impl Into<ConfigDirs>, cache_file: Option<PathBuf>) -> Self {
+        Self { dirs: dirs.into(), cache: Cache::load(cache_file) }
     }
 
     /// The sessions in scope, most recently written first. Sessions without a message are left out.
     ///
     /// # Errors
-    /// [`SessionError::Read`] if the folder of all projects exists and cannot be listed. Unreadable transcripts are
-    /// logged and left out.
+    /// [`SessionError::Read`] if no folder of all projects can be listed, and one exists. Unreadable transcripts are logged and left
+    /// out.
     pub fn list(&mut self, scope: &Scope, cancel: &Cancel) -> Result<Vec<Summary>, SessionError> {
         let filter = Filter::new(scope);
         let mut summaries = Vec::new();
@@ -139,18 +133,25 @@ impl Store {
 
     /// The folders under `projects` that can hold sessions in scope.
     fn folders(&self, filter: &Filter) -> Result<Vec<PathBuf>, SessionError> {
-        let projects = self.config.projects();
-        if let Filter::Folder { names, .. } = filter {
-            return Ok(names.iter().map(|name| projects.join(name)).collect());
+        let (mut folders, mut failed) = (Vec::new(), None);
+        for projects in self.dirs.all().iter().map(ConfigDir::projects) {
+            if let Filter::Folder { names, .. } = filter {
+                folders.extend(names.iter().map(|name| projects.join(name)));
+                continue;
+            }
+            match fs::read_dir(&projects) {
+                Ok(entries) => {
+                    let may_hold = |entry: &fs::DirEntry| filter.may_hold(&entry.file_name().to_string_lossy());
+                    folders.extend(entries.filter_map(Result::ok).filter(may_hold).map(|entry| entry.path()));
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => {
+                    tracing::debug!(projects = %projects.display(), %error, "could not list the projects");
+                    failed = failed.or(Some(SessionError::read(&projects)(error)));
+                }
+            }
         }
-        let entries = match fs::read_dir(&projects) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(SessionError::read(&projects)(error)),
-        };
-        let folders =
-            entries.filter_map(Result::ok).filter(|entry| filter.may_hold(&entry.file_name().to_string_lossy()));
-        Ok(folders.map(|entry| entry.path()).collect())
+        failed.filter(|_| folders.is_empty()).map_or(Ok(folders), Err)
     }
 }
 

@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::config_dir::ConfigDir;
 use crate::id::SessionId;
 use crate::time::Millis;
 
@@ -44,6 +45,12 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// The configuration folder that holds it.
+    #[must_use]
+    pub fn config_dir(&self) -> Option<ConfigDir> {
+        ConfigDir::of_transcript(&self.file)
+    }
+
     /// Whether it has no message yet.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -20,6 +20,8 @@ const MAX_CHANGED: usize = 4096;
 pub(super) enum Command {
     Follow(FollowId, Box<Follow>),
     Unfollow(FollowId),
+    /// There is another folder to look at.
+    LookAgain,
     Stop,
 }
 

@@ -23,7 +23,7 @@ use claude_ide_system::signal::block_sigpipe;
 use notify::RecommendedWatcher;
 use serde::Serialize;
 
-use crate::config_dir::ConfigDir;
+use crate::config_dir::ConfigDirs;
 use crate::error::SessionError;
 use follow::Follow;
 use inbox::{Command, Inbox};
@@ -53,36 +53,36 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    /// Starts watching the running sessions of a configuration folder; [`Watcher::follow`] adds transcripts.
+    /// Starts watching the running sessions of configuration folders; [`Watcher::follow`] adds transcripts.
     ///
     /// `receive` is called on the watcher's own thread and should be quick. The sessions running now come first.
     ///
     /// # Errors
     /// [`SessionError::Watcher`] if no thread can be started.
-    pub(crate) fn start(config: ConfigDir, receive: impl FnMut(Update) + Send + 'static) -> Result<Self, SessionError> {
+    pub(crate) fn start(dirs: ConfigDirs, receive: impl FnMut(Update) + Send + 'static) -> Result<Self, SessionError> {
         let inbox = Arc::new(Inbox::default());
         let events = Arc::clone(&inbox);
         let watcher = notify::recommended_watcher(move |event| events.take_event(event));
-        Self::run(config, inbox, watcher.ok(), receive)
+        Self::run(dirs, inbox, watcher.ok(), receive)
     }
 
     /// Like [`Watcher::start`], but polls: for file systems known to lose events.
     #[cfg(test)]
     pub(crate) fn start_polling(
-        config: ConfigDir,
+        dirs: ConfigDirs,
         receive: impl FnMut(Update) + Send + 'static,
     ) -> Result<Self, SessionError> {
-        Self::run(config, Arc::default(), None, receive)
+        Self::run(dirs, Arc::default(), None, receive)
     }
 
     fn run(
-        config: ConfigDir,
+        dirs: ConfigDirs,
         inbox: Arc<Inbox>,
         system: Option<RecommendedWatcher>,
         receive: impl FnMut(Update) + Send + 'static,
     ) -> Result<Self, SessionError> {
         inbox.waits_for(None);
-        let worker = Worker::new(config, Arc::clone(&inbox), system, Box::new(receive));
+        let worker = Worker::new(dirs, Arc::clone(&inbox), system, Box::new(receive));
         let body = move || {
             // It writes to the pipe of the thread that waits for processes, which may have ended.
             block_sigpipe();
@@ -110,6 +110,11 @@ impl Watcher {
         let id = FollowId(self.next.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
         self.inbox.send(Command::Follow(id, Box::new(Follow::after(file.into(), offset))));
         id
+    }
+
+    /// Looks at folders that were added since.
+    pub(crate) fn look_again(&self) {
+        self.inbox.send(Command::LookAgain);
     }
 
     /// Stops following; an update already under way may still arrive.

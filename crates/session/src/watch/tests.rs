@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use claude_ide_system::testing::where_sigpipe_ends;
 
 use super::*;
+use crate::config_dir::ConfigDir;
 use crate::id::SessionId;
 use crate::state::Activity;
 
@@ -25,7 +26,11 @@ impl Bench {
         fs::create_dir_all(config.projects().join("p")).unwrap();
         let (sender, updates) = channel();
         let receive = move |update| drop(sender.send(update));
-        let watcher = if polling { Watcher::start_polling(config, receive) } else { Watcher::start(config, receive) };
+        let watcher = if polling {
+            Watcher::start_polling(config.into(), receive)
+        } else {
+            Watcher::start(config.into(), receive)
+        };
         Self { dir, updates, watcher: watcher.unwrap() }
     }
 
@@ -162,7 +167,7 @@ fn files_and_folders_that_come_later_are_watched_at_once() {
     let config = ConfigDir::at(dir.path().join("config"));
     let project = config.projects().join("p");
     let (sender, updates) = channel();
-    let watcher = Watcher::start(config, move |update| drop(sender.send(update))).unwrap();
+    let watcher = Watcher::start(config.into(), move |update| drop(sender.send(update))).unwrap();
     let follow = watcher.follow(project.join("s.jsonl"), 0);
     fs::create_dir_all(&project).unwrap();
     fs::write(project.join("s.jsonl"), "{}\n").unwrap();
@@ -274,7 +279,7 @@ fn a_write_of_its_thread_without_a_reader_ends_no_process() {
             drop(reader);
             sender.send(writer.write_all(b"x").unwrap_err().kind()).ok();
         };
-        let watcher = Watcher::start_polling(ConfigDir::at(dir.path()), receive).unwrap();
+        let watcher = Watcher::start_polling(ConfigDir::at(dir.path()).into(), receive).unwrap();
         watcher.follow(dir.path().join("a"), 0);
         fs::write(dir.path().join("a"), "{}\n").unwrap();
         assert_eq!(kinds.recv_timeout(DEADLINE).unwrap(), std::io::ErrorKind::BrokenPipe);

@@ -12,8 +12,8 @@ use super::follow::Follow;
 use super::inbox::{Command, Inbox, Work};
 use super::place::reports_changes;
 use super::update::{FollowId, Update};
-use crate::config_dir::ConfigDir;
-use crate::live::{LiveSession, LiveTable, Liveness, is_record, live_sessions};
+use crate::config_dir::ConfigDirs;
+use crate::live::{LiveSession, LiveTable, Liveness, all_live_sessions, is_record};
 use crate::state::{Activity, QUIET, SILENT, StateSource};
 use crate::tail::Identity;
 
@@ -22,7 +22,7 @@ const SWEEP: Duration = Duration::from_secs(1);
 /// Polling interval where it reports none.
 const POLL: Duration = Duration::from_millis(100);
 pub(super) struct Worker {
-    config: ConfigDir,
+    dirs: ConfigDirs,
     inbox: Arc<Inbox>,
     system: Option<RecommendedWatcher>,
     receive: Box<dyn FnMut(Update) + Send>,
@@ -45,14 +45,14 @@ pub(super) struct Worker {
 
 impl Worker {
     pub(super) fn new(
-        config: ConfigDir,
+        dirs: ConfigDirs,
         inbox: Arc<Inbox>,
         system: Option<RecommendedWatcher>,
         receive: Box<dyn FnMut(Update) + Send>,
     ) -> Self {
         let exits = Exits::new(Arc::clone(&inbox));
         Self {
-            config,
+            dirs,
             inbox,
             system,
             receive,
@@ -102,7 +102,7 @@ impl Worker {
     /// Handles the work; `false` at the end.
     fn handle(&mut self, work: Work, sweep: bool) -> bool {
         let mut fresh = Vec::new();
-        let commanded = !work.commands.is_empty();
+        let (commanded, mut look_again) = (!work.commands.is_empty(), false);
         for command in work.commands {
             match command {
                 Command::Follow(id, follow) => {
@@ -110,10 +110,11 @@ impl Worker {
                     fresh.push(id);
                 }
                 Command::Unfollow(id) => drop(self.follows.remove(&id)),
+                Command::LookAgain => look_again = true,
                 Command::Stop => return false,
             }
         }
-        let mut all = work.all || sweep;
+        let mut all = work.all || sweep || look_again;
         if commanded || all {
             all |= self.register();
         }
@@ -157,19 +158,12 @@ impl Worker {
     }
 
     fn look_at_live(&mut self) {
-        let sessions = match live_sessions(&self.config) {
-            Ok(sessions) => sessions,
-            Err(error) => {
-                tracing::debug!(%error, "could not read the session records");
-                return;
-            }
-        };
+        let (sessions, unread) = all_live_sessions(&self.dirs);
         let pids: Vec<_> =
             sessions.iter().filter(|session| session.liveness == Liveness::Alive).map(|session| session.pid).collect();
         self.ends_are_reported = self.exits.watch(&pids);
         self.look_at_telling(&sessions);
-        let folder = self.config.sessions();
-        let there = |pid: u32| folder.join(format!("{pid}.json")).exists();
+        let there = |session: &LiveSession| unread.contains(&session.config_dir) || session.record().exists();
         for change in self.live.update(sessions, there) {
             (self.receive)(Update::Live(Box::new(change)));
         }
@@ -178,10 +172,9 @@ impl Worker {
     /// Finds the sessions whose transcripts must be watched, since only these tell their state.
     fn look_at_telling(&mut self, sessions: &[LiveSession]) {
         let by_transcript = sessions.iter().filter(|session| session.state.source == StateSource::Transcript);
-        let telling: BTreeSet<_> = by_transcript.clone().map(|session| session.transcript(&self.config)).collect();
+        let telling: BTreeSet<_> = by_transcript.clone().map(|session| session.transcript()).collect();
         let at_work = by_transcript.clone().filter(|session| session.state.activity == Activity::Working);
-        let silence =
-            at_work.map(|session| if was_just_written(&session.transcript(&self.config)) { QUIET } else { SILENT });
+        let silence = at_work.map(|session| if was_just_written(&session.transcript()) { QUIET } else { SILENT });
         self.silent_at = silence.min().map(|silence| Instant::now() + silence);
         if telling != self.telling {
             self.telling = telling;
@@ -208,7 +201,7 @@ impl Worker {
         let mut any = false;
         let followed = self.follows.values().flat_map(Follow::folders);
         let telling = self.telling.iter().filter_map(|file| file.parent().map(Path::to_owned));
-        let wanted = followed.chain(telling).chain([self.config.sessions()]);
+        let wanted = followed.chain(telling).chain(self.dirs.all().into_iter().map(|dir| dir.sessions()));
         let (mut there, missing): (BTreeSet<_>, BTreeSet<_>) = wanted.partition(|folder| folder.is_dir());
         let above = missing.iter().filter_map(|folder| folder.ancestors().find(|above| above.is_dir()));
         there.extend(above.map(Path::to_owned));

@@ -170,7 +170,7 @@ fn the_store_lists_them_with_titles_and_without_reading_all() {
     let other = fs::read_to_string(fixture("headless.jsonl")).unwrap().replace("/home/u/proj", "/home/u-proj");
     fs::write(folder.join("other.jsonl"), other).unwrap();
 
-    let mut store = Store::new(config, Some(dir.path().join("cache.json")));
+    let mut store = Store::new(config.clone(), Some(dir.path().join("cache.json")));
     let list = store.list(&Scope::Folder("/home/u/proj".into()), &Cancel::new()).unwrap();
     let mut ids: Vec<_> = list.iter().map(|summary| summary.id.as_str()).collect();
     ids.sort_unstable();
@@ -199,7 +199,7 @@ fn the_store_lists_them_with_titles_and_without_reading_all() {
     assert!(tally.tokens() > 0 && tally.files() > 0 && tally.added > 0, "{tally:?}");
     assert_eq!((tally.words.as_str(), tally.by_user), ("Hello from the mock. MOCK-REPLY", false));
     store.save().unwrap();
-    let mut again = Store::new(store.config().clone(), Some(dir.path().join("cache.json")));
+    let mut again = Store::new(config.clone(), Some(dir.path().join("cache.json")));
     let found = again.list(&Scope::Folder("/home/u/proj".into()), &Cancel::new()).unwrap();
     assert_eq!(found.iter().find(|summary| summary.id.as_str() == "terminal").unwrap().messages, Some(counted));
     assert_eq!(again.find(&SessionId::new("other")).unwrap(), folder.join("other.jsonl"));

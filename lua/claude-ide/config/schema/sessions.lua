@@ -6,6 +6,19 @@ local key = kind.key
 ---@type claude-ide.config.Entry[]
 return {
   {
+    "sessions",
+    doc = "Sessions that are listed, read and searched.",
+    fields = {
+      {
+        "config_dirs",
+        kind = kind.list(kind.string, nil, '{ "~/.claude-work" }'),
+        default = {},
+        doc = 'Configuration folders of other accounts (`CLAUDE_CONFIG_DIR` of their CLIs), such as `{ "~/.claude-work" }`. Those '
+          .. "of `terminal.env` and, on Linux, of connected CLIs are read without it. |claude-ide-accounts|",
+      },
+    },
+  },
+  {
     "prompts",
     kind = kind.map(kind.string),
     default = {},

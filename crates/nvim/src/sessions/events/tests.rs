@@ -1,6 +1,8 @@
 //! The sessions' sink without a Neovim.
 
-use claude_ide_session::{Activity, Change, Delta, LiveSession, Liveness, SessionId, SessionState, StateSource};
+use claude_ide_session::{
+    Activity, Change, ConfigDir, Delta, LiveSession, Liveness, SessionId, SessionState, StateSource,
+};
 use serde_json::json;
 
 use super::*;
@@ -22,6 +24,7 @@ fn live(pid: u32, id: &str, activity: Activity, previous: Option<&str>) -> News 
     let state = SessionState { activity, waiting_for: None, since: None, source: StateSource::Record };
     let session = LiveSession {
         pid,
+        config_dir: ConfigDir::at("/c"),
         id: SessionId::new(id),
         cwd: "/p".into(),
         name: None,
