@@ -7,6 +7,8 @@ from datetime import timedelta
 import pytest
 from session_files import Sessions
 
+from harness.fake_cli import FakeCli
+
 pytestmark = pytest.mark.dealt
 
 PICKER = """
@@ -60,6 +62,10 @@ def test_lists_those_of_an_option_with_their_folders(start_nvim, sessions, work,
     work.write(project, ("paid for", "ok"), age=timedelta(hours=1))
     nvim = start_nvim(opts={"sessions": {"config_dirs": ["~/.claude-work"]}}, init_lua=PICKER)
     assert choose(nvim) == ["1h  ~/.claude-work  main  paid for", "2h  ~/.claude       main  mine"]
+    preview = nvim.lua(
+        "return vim.api.nvim_buf_get_lines(type(preview.buf) == 'number' and preview.buf or 0, 0, -1, false)"
+    )
+    assert "- Configuration: ~/.claude-work" in preview
     nvim.lua("require('claude-ide').setup({ sessions = { config_dirs = {} } })")
     assert choose(nvim) == ["2h  main  mine"]
 
@@ -82,3 +88,24 @@ def test_a_connected_cli_brings_the_sessions_of_its_account(start_nvim, connect,
     nvim.wait(
         "table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false)):find('~/.claude-work', 1, true)", what="the board"
     )
+
+
+@pytest.mark.parametrize("given", ["none", "neovim", "terminal"])
+def test_a_session_goes_on_with_its_own_account(start_nvim, sessions, work, project, tmp_path, given):
+    """Whichever account a new session would get."""
+    mine = sessions.write(project, ("mine", "ok"))
+    paid = work.write(project, ("paid for", "ok"))
+    other = str(tmp_path / "home" / ".claude-work")
+    cli = FakeCli(tmp_path)
+    opts = {"sessions": {"config_dirs": [str(sessions.config), other]}, "terminal": {}}
+    if given == "terminal":
+        opts["terminal"]["env"] = {"CLAUDE_CONFIG_DIR": other}
+    env = {"CLAUDE_CONFIG_DIR": other} if given == "neovim" else {}
+    nvim = start_nvim(opts=opts, init_lua=PICKER, env={**cli.environment(), **env})
+    for number, (session, action) in enumerate([(paid, "resume"), (mine, "resume"), (paid, "fork"), (mine, "fork")]):
+        nvim.cmd(f"Claude sessions {action} {session}")
+        nvim.wait(lambda n=number: len(cli.starts()) > n, what="the CLI")
+        started = cli.starts()[number]
+        assert session in started["argv"]
+        assert started["env"].get("CLAUDE_CONFIG_DIR") == (other if session == paid else None), (action, session)
+        nvim.lua("require('claude-ide.terminal').close()")

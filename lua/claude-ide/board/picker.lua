@@ -44,6 +44,8 @@ local function details(item)
   fact("State", live and ("%s (pid %d)"):format(phrases.activity(live.state), live.pid))
   fact("Last written", moment(summary.updated))
   fact("Begun", moment(summary.started))
+  local dir = summary.config_dir
+  fact("Configuration", dir ~= transport.config_dir() and dir and vim.fn.fnamemodify(dir, ":~"))
   fact("Folder", summary.cwd and vim.fn.fnamemodify(summary.cwd, ":~"))
   fact("Branch", summary.branch)
   fact("Model", summary.model)
@@ -147,7 +149,11 @@ local function go_to(item)
   elseif not item.terminal and (item.live or not remembered) then
     actions.run("resume", item)
   elseif remembered then
-    terminals.new({ "--resume", remembered.session }, { cwd = remembered.cwd, name = remembered.name })
+    terminals.new({ "--resume", remembered.session }, {
+      cwd = remembered.cwd,
+      name = remembered.name,
+      config_dir = item.summary.config_dir,
+    })
   end
 end
 

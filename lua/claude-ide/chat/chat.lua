@@ -88,6 +88,7 @@ Chat.__index = Chat
 ---@field fork? boolean
 ---@field file? string the transcript of the session that is resumed
 ---@field cwd? string
+---@field config_dir? string of the session that is resumed
 ---@field title? string
 ---@field args? string[]
 ---@field agent? claude-ide.chat.acp.Agent nil: the CLI
@@ -142,6 +143,7 @@ function Chat.new(begin)
       resume = begin.resume,
       fork = begin.fork,
       cwd = cwd,
+      config_dir = begin.config_dir,
       args = begin.args,
       alone = begin.alone,
     },

@@ -447,6 +447,7 @@ function M.to_terminal(chat)
   local id, cwd = chat.session, chat.cwd
   terminal.open({ "--resume", id }, {
     cwd = cwd,
+    config_dir = chat.begin_with.config_dir,
     purpose = "continue the chat",
     before = function(go_on)
       M.release(chat, go_on)

@@ -58,6 +58,7 @@ end
 ---@field resume? string session to resume
 ---@field fork? boolean resume a copy of it
 ---@field cwd? string folder; default: from the options
+---@field config_dir? string of the session that is resumed
 ---@field args? string[] more arguments for the CLI
 ---@field alone? boolean without the editor's tools
 
@@ -90,7 +91,7 @@ function M.of(opts, run)
     vim.list_extend(argv, agent_tools.of(run))
   end
   local env = vim.tbl_extend("keep", options.env, { CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING = "1" })
-  return { argv = argv, cwd = cwd, env = M.environment(env) }
+  return { argv = environment.in_config_dir(argv, opts.config_dir), cwd = cwd, env = M.environment(env) }
 end
 
 ---What differs from one kind of agent to another: how it is run, and what it does with what all kinds report.

@@ -62,6 +62,7 @@ local function go_on(item, fork, words)
         fork = in_a_copy,
         file = summary.file,
         cwd = cwd,
+        config_dir = summary.config_dir,
         title = phrases.title(summary),
       }))
       if not ok then

@@ -202,6 +202,7 @@ local function hand_over(ours, done)
     id = live.id,
     pid = live.pid,
     cwd = live.cwd,
+    config_dir = live.config_dir,
     started = live.started,
     name = terminal and terminal.spec.name,
     args = terminal and terminal.spec.args or {},
@@ -230,7 +231,7 @@ local function hand_over(ours, done)
       local words = ("%s does not continue in the background: %s"):format(name, err)
       notice.error(words)
       if args then
-        terminals.new(args, { cwd = live.cwd, name = leaving.name })
+        terminals.new(args, { cwd = live.cwd, name = leaving.name, config_dir = live.config_dir })
       end
     elseif not is_over then
       remembered.hand_over({

@@ -142,7 +142,10 @@ local function resume(entry)
         entry.problem = "the folder that it began in is gone"
         return
       end
-      entry.terminal, why = terminals.open_in_background({ "--resume", entry.session }, cwd)
+      entry.terminal, why = terminals.open_in_background(
+        { "--resume", entry.session },
+        { cwd = cwd, config_dir = item.summary.config_dir }
+      )
       if entry.terminal then
         notice.info(entry.rule.sender .. " wrote to a session: it continues in the terminal.")
       else

@@ -4,6 +4,7 @@
 local lazy = require("claude-ide.lazy")
 local catalogue = lazy("claude-ide.sessions.catalogue")
 local config = lazy("claude-ide.config")
+local environment = lazy("claude-ide.terminal.environment")
 local hooks = lazy("claude-ide.terminal.hooks")
 local ide_sessions = lazy("claude-ide.sessions")
 local kept_words = lazy("claude-ide.ui.kept_words")
@@ -23,6 +24,7 @@ local M = {}
 ---@field id string
 ---@field pid integer
 ---@field cwd string
+---@field config_dir? string
 ---@field started? integer
 ---@field name? string given by the user
 ---@field args string[] those that its CLI was started with
@@ -88,8 +90,11 @@ function M.kept(args)
   return list
 end
 
----@return string[] the CLI without arguments of its own
-local function program()
+---A command of the CLI's for a session of the background.
+---@param live claude-ide.sessions.Live with a job
+---@param verb "attach"|"stop"
+---@return string[]
+local function command_for(live, verb)
   local words = {}
   for _, word in ipairs(config.get().terminal.command) do
     if words[1] and vim.startswith(word, "-") then
@@ -97,7 +102,7 @@ local function program()
     end
     words[#words + 1] = word
   end
-  return words
+  return environment.in_config_dir(vim.list_extend(words, { verb, live.job }), live.config_dir)
 end
 
 ---@param argv string[]
@@ -183,7 +188,8 @@ function M.hand_over(one, done)
     words = hooks.in_place(vim.list_extend(words, M.kept(one.args)))
     vim.list_extend(words, stored.mode and { "--permission-mode", stored.mode } or {})
     vim.list_extend(words, one.name and { "--name=" .. one.name } or {})
-    return vim.list_extend(vim.list_extend(words, { "--bg", "--resume", one.id }), goes_on)
+    words = vim.list_extend(vim.list_extend(words, { "--bg", "--resume", one.id }), goes_on)
+    return environment.in_config_dir(words, one.config_dir)
   end
   ---@param unsent string[]
   local function go_on(unsent)
@@ -267,7 +273,7 @@ function M.stop(live, done)
       done()
     end
   end
-  run(vim.list_extend(program(), { "stop", live.job }), nil, function(err)
+  run(command_for(live, "stop"), nil, function(err)
     if err then
       return ended(err)
     end
@@ -298,14 +304,14 @@ function M.open(live)
   elseif pid then
     return say_taken(pid)
   elseif live.state.activity ~= "idle" then
-    return terminals.attach(live, vim.list_extend(program(), { "attach", live.job }))
+    return terminals.attach(live, command_for(live, "attach"))
   end
   M.stop(live, function()
     pid = taken(live.id)
     if pid then
       return say_taken(pid)
     end
-    terminals.new({ "--resume", live.id }, { cwd = live.cwd, name = live.name })
+    terminals.new({ "--resume", live.id }, { cwd = live.cwd, name = live.name, config_dir = live.config_dir })
   end)
 end
 

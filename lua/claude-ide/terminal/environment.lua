@@ -4,6 +4,7 @@
 
 local lazy = require("claude-ide.lazy")
 local config = lazy("claude-ide.config")
+local path = lazy("claude-ide.base.path")
 local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
@@ -37,6 +38,22 @@ function M.of(port, inherited)
     environment.CLAUDE_CODE_SSE_PORT = tostring(port)
   end
   return environment
+end
+
+---The CLI's command, in the configuration folder that has a session. The default one is not named: the CLI would look for the account
+---elsewhere (2.1.332: for `.claude.json` in the folder instead of beside it).
+---@param argv string[]
+---@param dir? string nil: whichever the CLI takes
+---@return string[]
+function M.in_config_dir(argv, dir)
+  local given = config.get().terminal.env.CLAUDE_CONFIG_DIR or vim.env.CLAUDE_CONFIG_DIR or ""
+  local default = path.normalize((vim.uv.os_homedir() or "/") .. "/.claude")
+  if not dir or dir == (given ~= "" and path.normalize(given) or default) then
+    return argv
+  end
+  local words = dir == default and { "env", "-u", "CLAUDE_CONFIG_DIR" }
+    or { "env", "CLAUDE_CONFIG_DIR=" .. dir }
+  return vim.list_extend(words, argv)
 end
 
 ---An agent's working directory.

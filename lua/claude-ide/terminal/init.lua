@@ -189,6 +189,7 @@ end
 ---@field purpose? string meaning of the arguments, for the question whether to end a running CLI
 ---@field before? fun(go_on: fun()) called before a CLI is started with the arguments
 ---@field name? string of the terminal and its session
+---@field config_dir? string of the session that is resumed
 
 ---@return string title "Claude", or "Claude 2" beside it
 local function free_title()
@@ -205,14 +206,19 @@ local function free_title()
   return title
 end
 
+---@class claude-ide.terminal.StartOptions
+---@field cwd? string default: as configured
+---@field name? string
+---@field config_dir? string
+---@field in_background? boolean
+
 ---@param args string[]
----@param folder? string default: as configured
----@param name? string
+---@param wanted claude-ide.terminal.StartOptions
 ---@return claude-ide.terminal.Spec? spec
 ---@return string? why reason if it cannot run
-local function spec_of(args, folder, name)
+local function spec_of(args, wanted)
   local options = config.get().terminal
-  local cwd, why = environment.check(folder)
+  local cwd, why = environment.check(wanted.cwd)
   if not cwd then
     return nil, why
   end
@@ -228,14 +234,15 @@ local function spec_of(args, folder, name)
     argv[#argv + 1] = archive and "--plugin-dir=" .. archive -- with `=`, see terminal/agent_tools.lua
   end
   return {
-    argv = vim.list_extend(argv, args),
+    argv = environment.in_config_dir(vim.list_extend(argv, args), wanted.config_dir),
     cwd = cwd,
     env = vim.tbl_extend("force", ide_env, editor.environment(), options.env),
     ide_env = ide_env,
-    title = name or free_title(),
-    name = name,
+    title = wanted.name or free_title(),
+    name = wanted.name,
     args = given,
     mod = archive,
+    in_background = wanted.in_background,
   }
 end
 
@@ -283,11 +290,6 @@ function M.argument(prompt)
   return prompt ~= "" and { (is_taken and " " or "") .. prompt } or {}
 end
 
----@class claude-ide.terminal.StartOptions
----@field cwd? string
----@field name? string
----@field in_background? boolean
-
 ---@param spec claude-ide.terminal.Spec
 ---@return claude-ide.terminal.Session? session
 ---@return string? err also shown
@@ -330,18 +332,17 @@ local function start(args, options)
   if options.name then
     args = vim.list_extend({ ("--name=%s"):format(options.name) }, args)
   end
-  local spec, why = spec_of(args, options.cwd, options.name)
+  local spec, why = spec_of(args, options)
   if not spec then
     notice.error(why or "")
     return nil, why
   end
-  spec.in_background = options.in_background
   return begin(spec)
 end
 
 ---Terminates a CLI and starts a new one.
----@param cwd? string
-local function restart(session, args, cwd)
+---@param options claude-ide.terminal.StartOptions
+local function restart(session, args, options)
   local typing = session:is_focused() and vim.api.nvim_get_mode().mode == "t"
   if typing then
     -- Neovim leaves terminal mode of a deleted terminal later, and would leave that of the new one.
@@ -349,7 +350,7 @@ local function restart(session, args, cwd)
       once = true,
       callback = function()
         vim.schedule(function()
-          start(args, { cwd = cwd })
+          start(args, options)
         end)
       end,
       desc = "Claude Code: restart the CLI",
@@ -357,7 +358,7 @@ local function restart(session, args, cwd)
   end
   session:close()
   if not typing then
-    start(args, { cwd = cwd })
+    start(args, options)
   end
 end
 
@@ -384,7 +385,7 @@ end
 function M.new(args, options)
   options = options or {}
   before(options, function()
-    start(args, { cwd = options.cwd, name = options.name })
+    start(args, { cwd = options.cwd, name = options.name, config_dir = options.config_dir })
   end)
 end
 
@@ -420,9 +421,9 @@ local function replace(session, args, options)
     if choice == again then
       before(options, function()
         if session:is_alive() then
-          restart(session, args, options.cwd)
+          restart(session, args, { cwd = options.cwd, config_dir = options.config_dir })
         else
-          M.open(args, { cwd = options.cwd, purpose = options.purpose })
+          M.open(args, { cwd = options.cwd, purpose = options.purpose, config_dir = options.config_dir })
         end
       end)
     elseif choice == beside then
@@ -442,9 +443,9 @@ function M.open(args, options)
   if not session then
     before(options, function()
       if meant() then
-        return M.open(args, { cwd = options.cwd, purpose = options.purpose })
+        return M.open(args, { cwd = options.cwd, purpose = options.purpose, config_dir = options.config_dir })
       end
-      start(args or {}, { cwd = options.cwd })
+      start(args or {}, { cwd = options.cwd, config_dir = options.config_dir })
     end)
   elseif args and #args > 0 then
     replace(session, args, options)
@@ -456,16 +457,16 @@ end
 ---Starts the CLI on a remote request, or from another window: the focus stays, and no running CLI is ended. It takes the place of a
 ---visible terminal, unless the user is in that one.
 ---@param args string[]
----@param cwd? string
+---@param options claude-ide.terminal.StartOptions
 ---@return claude-ide.terminal.Session? session
 ---@return string? err
-function M.open_in_background(args, cwd)
+function M.open_in_background(args, options)
   if M.of_buffer(vim.api.nvim_get_current_buf()) then
     return nil, "the user is in the terminal of another session"
   elseif not provider().bufnr then
     return nil, "Neovim's terminal is outside of it"
   end
-  return start(args, { cwd = cwd, in_background = true })
+  return start(args, vim.tbl_extend("force", options, { in_background = true }))
 end
 
 ---Toggles the CLI's window. With arguments: `open`.

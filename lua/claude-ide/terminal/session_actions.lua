@@ -70,6 +70,7 @@ local function start(item, args, doing, before)
       cwd = cwd,
       purpose = ("%s “%s”"):format(doing, phrases.fit(phrases.title(summary), 40)),
       before = before,
+      config_dir = summary.config_dir,
     })
   end)
 end
