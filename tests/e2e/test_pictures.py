@@ -63,7 +63,7 @@ def test_takes_pictures(names, tmp_path):
         committed = shown(ROOT / "doc" / picture.relative_to(tmp_path))
         assert text == committed, f"doc/{picture.name} is stale: run scripts/pictures.sh {name}"
         if picture.suffix == ".svg":
-            text = unescape("".join(re.findall(r"<text[^>]*>([^<]*)", text)))
+            text = unescape("".join(re.findall(r"<text[^>]*>([^<]*)", picture.read_text())))
         for words in SHOWN[name]:
             assert words in text, name
 
