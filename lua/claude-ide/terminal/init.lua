@@ -457,7 +457,7 @@ end
 ---Starts the CLI on a remote request, or from another window: the focus stays, and no running CLI is ended. It takes the place of a
 ---visible terminal, unless the user is in that one.
 ---@param args string[]
----@param options claude-ide.terminal.StartOptions
+---@param options? claude-ide.terminal.StartOptions
 ---@return claude-ide.terminal.Session? session
 ---@return string? err
 function M.open_in_background(args, options)
@@ -466,7 +466,7 @@ function M.open_in_background(args, options)
   elseif not provider().bufnr then
     return nil, "Neovim's terminal is outside of it"
   end
-  return start(args, vim.tbl_extend("force", options, { in_background = true }))
+  return start(args, vim.tbl_extend("force", options or {}, { in_background = true }))
 end
 
 ---Toggles the CLI's window. With arguments: `open`.
