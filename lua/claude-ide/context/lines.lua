@@ -92,8 +92,12 @@ end)
 ---@return integer? first
 ---@return integer? last
 function M.selected()
-  local latest = selection.latest()
-  local buf = latest and latest.text ~= "" and latest.filePath and buffer.loaded(latest.filePath)
+  local latest, of_side = selection.latest()
+  local buf = not of_side
+    and latest
+    and latest.text ~= ""
+    and latest.filePath
+    and buffer.loaded(latest.filePath)
   if not latest or not buf then
     return nil
   end
@@ -119,6 +123,10 @@ end
 ---@param _ string?
 ---@param done claude-ide.context.Done
 function M.selection(at, _, done)
+  local latest, of_side = selection.latest()
+  if latest and of_side and (not at.buf or vim.api.nvim_buf_get_name(at.buf) == latest.filePath) then
+    return done({ text = ("%s, as the user sees it in a diff:\n%s"):format(latest.filePath, latest.text) })
+  end
   local buf, first, last = M.selected()
   if buf and first and last and (not at.buf or at.buf == buf) then
     local why = place.withheld(buf)

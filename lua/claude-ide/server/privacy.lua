@@ -103,13 +103,9 @@ function M.watch(buf)
   end)
 end
 
----@param buf integer
+---@param name string of a buffer
 ---@return claude-ide.privacy.Verdict
-function M.verdict(buf)
-  if not api.nvim_buf_is_valid(buf) or vim.bo[buf].buftype ~= "" then
-    return "elsewhere"
-  end
-  local name = api.nvim_buf_get_name(buf)
+local function verdict_of_name(name)
   local verdict = verdicts[name]
   if not verdict then
     if not paths.is_plain(name) or vim.fn.isdirectory(name) == 1 then
@@ -119,10 +115,28 @@ function M.verdict(buf)
     end
     verdicts[name] = verdict
   end
-  if verdict == "tell" and buffer.is_private(buf) then
-    return "private"
-  end
   return verdict
+end
+
+---@param buf integer
+---@return claude-ide.privacy.Verdict
+function M.verdict(buf)
+  if not api.nvim_buf_is_valid(buf) or vim.bo[buf].buftype ~= "" then
+    return "elsewhere"
+  end
+  local verdict = verdict_of_name(api.nvim_buf_get_name(buf))
+  return verdict == "tell" and buffer.is_private(buf) and "private" or verdict
+end
+
+---Whether a text of a file may be shown to Claude that is in a buffer of ours, for a selection.
+---@param path string absolute
+---@return boolean
+function M.may_tell(path)
+  local buf = verdict_of_name(path) == "tell" and buffer.find(path) or nil
+  if buf and api.nvim_buf_is_loaded(buf) then
+    M.watch(buf)
+  end
+  return verdict_of_name(path) == "tell" and not (buf and buffer.is_private(buf))
 end
 
 -- Language servers may quote strings of a withheld file in messages about other files.

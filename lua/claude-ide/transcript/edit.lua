@@ -43,7 +43,9 @@ local function make(side, path, lines)
     name = { path, side },
     lines = lines,
     bo = { modifiable = false, filetype = vim.filetype.match({ filename = path, contents = lines }) or "" },
-  })
+  }, function()
+    return path -- which has other lines by now
+  end)
 end
 
 ---@param path string

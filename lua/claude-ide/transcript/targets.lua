@@ -52,15 +52,21 @@ local function diff_line(item, offset)
   return nil
 end
 
+---@param view claude-ide.transcript.View
+---@return string[] folders that a path in it may be relative to
+local function folders_of(view)
+  local folders = {} ---@type string[]
+  folders[1] = view.cwd
+  folders[#folders + 1] = vim.fn.getcwd()
+  return folders
+end
+
 ---A chat keeps its window: files open in a window for files.
 ---@param view claude-ide.transcript.View
 ---@param link? claude-ide.ui.FileLink
 ---@param how claude-ide.ui.HowToOpen
 local function open_file(view, link, how)
-  local folders = {} ---@type string[]
-  folders[1] = view.cwd
-  folders[#folders + 1] = vim.fn.getcwd()
-  file_link.open(link, folders, how == "edit" and view.source.is_chat and "file_window" or how)
+  file_link.open(link, folders_of(view), how == "edit" and view.source.is_chat and "file_window" or how)
 end
 
 KINDS.file = {
@@ -206,6 +212,22 @@ local function target_at(item, offset)
     end
   end
   return nil
+end
+
+---The file of the edit that lines are part of, and the first one's line after the edit.
+---@param view claude-ide.transcript.View
+---@param first integer line
+---@param last integer
+---@return string? path existing
+---@return integer? lnum
+function M.edited_file(view, first, last)
+  local spot, item = view.canvas:spot(first)
+  local stop, last_item = view.canvas:spot(last)
+  local target = target_at(item, spot.offset)
+  if not item or item ~= last_item or not target or target.type ~= "edit" or stop.offset > target.last then
+    return nil
+  end
+  return target.path and file_link.find(target.path, folders_of(view)), diff_line(item, spot.offset)
 end
 
 ---Enter on the line under the cursor.

@@ -1,6 +1,7 @@
 -- Creates, renews, highlights and deletes the plugin's own buffers, which show a text and have no file.
 local lazy = require("claude-ide.lazy")
 local buffer_marks = lazy("claude-ide.ui.buffer_marks")
+local file_side = lazy("claude-ide.ui.file_side")
 local quietly = lazy("claude-ide.ui.quietly")
 local safely = lazy("claude-ide.base.safely")
 local typing = lazy("claude-ide.ui.guard.typing")
@@ -86,12 +87,14 @@ end
 
 ---A side of a comparison: without undo, diagnostics and language servers.
 ---@param opts claude-ide.ui.own_buffer.Opts
+---@param file_of claude-ide.ui.FileOfLines
 ---@return integer buf
-function M.create_side(opts)
+function M.create_side(opts, file_of)
   opts.is_private = true
   opts.bo = vim.tbl_extend("keep", opts.bo or {}, { undolevels = -1 })
   local buf = M.create(opts)
   vim.diagnostic.enable(false, { bufnr = buf })
+  file_side.set(buf, file_of)
   return buf
 end
 

@@ -5,6 +5,7 @@ local buffer = lazy("claude-ide.editor.buffer")
 local buffer_marks = lazy("claude-ide.ui.buffer_marks")
 local config = lazy("claude-ide.config")
 local explorers = lazy("claude-ide.context.mention.explorers")
+local file_side = lazy("claude-ide.ui.file_side")
 local ide_path = lazy("claude-ide.base.path")
 local notice = lazy("claude-ide.base.notice")
 local one_line = lazy("claude-ide.base.one_line")
@@ -187,6 +188,14 @@ end
 ---@return claude-ide.mention.Entry? entry
 ---@return string? err
 local function entry_of_buffer(buf, first, last)
+  if file_side.is(buf) then
+    local cursor = vim.api.nvim_win_get_cursor(0)[1]
+    local path, lnum = file_side.at(buf, first or cursor, last or first or cursor)
+    if path then
+      local _, last_lnum = file_side.at(buf, last or cursor, last or cursor)
+      return entry_of(path, first and lnum, first and lnum and last_lnum)
+    end
+  end
   local name = vim.api.nvim_buf_get_name(buf)
   if name == "" then
     return nil, "This buffer has no file. Save it first."

@@ -4,6 +4,7 @@
 local lazy = require("claude-ide.lazy")
 local bus = lazy("claude-ide.base.bus")
 local config = lazy("claude-ide.config")
+local file_side = lazy("claude-ide.ui.file_side")
 local listening = lazy("claude-ide.server.listening")
 local paths = lazy("claude-ide.base.path")
 local region = lazy("claude-ide.context.selection.region")
@@ -27,7 +28,17 @@ end
 local attached = false
 local enabled ---@type boolean? nil: as configured
 local latest ---@type claude-ide.selection.Message?
+local latest_buf ---@type integer? that its text was read from
 local active ---@type string? active file as sent to the server
+
+---Moves a range in a text of a file to where its first line is in the file now. It keeps its length: the text is what was seen.
+---@param subject claude-ide.selection.Subject
+---@param range claude-ide.selection.Range
+local function move_to_file(subject, range)
+  local _, lnum = file_side.at(subject.buf --[[@as integer]], subject.lnum1, subject.lnum2)
+  local moved = lnum and lnum - 1 - range.start.line or 0
+  range.start.line, range["end"].line = range.start.line + moved, range["end"].line + moved
+end
 
 local function tell_active(path)
   if path ~= active then
@@ -47,6 +58,8 @@ local function tell(subject)
   end
   local max_bytes = config.get().selection.max_bytes
   local text, range = region.read(subject.buf, subject, max_bytes)
+  move_to_file(subject, range)
+  latest_buf = subject.buf
   latest = {
     text = text,
     filePath = subject.name,
@@ -153,8 +166,9 @@ end
 
 ---The last message to clients; nil: none, or withdrawn.
 ---@return claude-ide.selection.Message?
+---@return boolean of_side its text is that of a buffer of ours, not of the file's
 function M.latest()
-  return latest
+  return latest, latest ~= nil and latest_buf ~= nil and file_side.is(latest_buf)
 end
 
 return M

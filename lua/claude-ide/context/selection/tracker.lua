@@ -3,11 +3,14 @@
 -- the cursor moves: a CursorMoved within the pause costs one assignment.
 -- A selection outlives Visual mode: it ends when the cursor moves in a file, or the text changes. So it is still there after the
 -- user has gone to the Claude terminal, or typed `:`.
+-- In a buffer of ours that shows a text of a file, such as a side of a diff, a selection is the file's (`ui/file_side`); a cursor is none,
+-- so that a diff which opens takes nothing back.
 -- Invariant: what a client placed by `openFile` is not the user's. Until the user moves the cursor there, a selection is reported as a
 -- cursor, and a file outside of the workspace not at all.
 local privacy = require("claude-ide.server.privacy")
 local lazy = require("claude-ide.lazy")
 local bus = lazy("claude-ide.base.bus")
+local file_side = lazy("claude-ide.ui.file_side")
 local log = lazy("claude-ide.base.log")
 
 local M = {}
@@ -89,6 +92,18 @@ local dollar = false
 local placed = {}
 local placing = false
 
+---Whether lines of a buffer may be told: a file's, or those of ours that show one.
+---@param one integer
+---@param other integer
+---@return boolean
+local function may_tell(buf, one, other)
+  if not file_side.is(buf) then
+    return privacy.verdict(buf) == "tell"
+  end
+  local path = api.nvim_buf_is_loaded(buf) and file_side.at(buf, one, other)
+  return path ~= nil and path ~= false and privacy.may_tell(path)
+end
+
 local function begin_subject(buf, kind)
   subject.buf, subject.kind = buf, kind
   subject.name = api.nvim_buf_get_name(buf)
@@ -108,6 +123,7 @@ local function take_corners(buf, kind, first, last)
   begin_subject(buf, kind)
   subject.lnum1, subject.col1, subject.off1 = first[2], first[3], first[4]
   subject.lnum2, subject.col2, subject.off2 = last[2], last[3], last[4]
+  subject.name = file_side.at(buf, first[2], last[2]) or subject.name
   subject.inclusion = vim.o.selection
   local virtual = "," .. (vim.wo.virtualedit ~= "" and vim.wo.virtualedit or vim.o.virtualedit) .. ","
   subject.virtual = virtual:find(",all,", 1, true) ~= nil
@@ -161,8 +177,30 @@ local function take_placed(buf, mark)
   end
 end
 
+---Whether the selection in a buffer of ours is still there.
+local function side_holds()
+  local buf = subject.buf --[[@as integer]]
+  if
+    not may_tell(buf, subject.lnum1, subject.lnum2)
+    or subject.tick ~= api.nvim_buf_get_changedtick(buf)
+    or #fn.win_findbuf(buf) == 0
+  then
+    return false
+  elseif buf ~= api.nvim_get_current_buf() or AWAY[api.nvim_get_mode().mode:sub(1, 1)] then
+    return true
+  end
+  local cursor = api.nvim_win_get_cursor(0)
+  return subject.anchor_lnum == cursor[1] and subject.anchor_col == cursor[2]
+end
+
 ---Updates a subject whose file is not the current buffer.
 local function look_from_elsewhere()
+  if subject.buf and file_side.is(subject.buf) then
+    if side_holds() then
+      return
+    end
+    subject.buf = nil
+  end
   local buf = subject.buf or last_file
   if not buf or privacy.verdict(buf) ~= "tell" or not api.nvim_buf_is_loaded(buf) then
     subject.buf = nil
@@ -187,6 +225,13 @@ end
 ---Updates the subject.
 local function look()
   local buf = api.nvim_get_current_buf()
+  if file_side.is(buf) then
+    local kind = KINDS[api.nvim_get_mode().mode:sub(1, 1)]
+    if kind and may_tell(buf, fn.line("v"), fn.line(".")) then
+      return take_visual(buf, kind)
+    end
+    return look_from_elsewhere()
+  end
   local verdict = privacy.verdict(buf)
   if verdict == "elsewhere" then
     return look_from_elsewhere()
@@ -314,7 +359,7 @@ local function on_mode_changed()
       not placed_in(buf, api.nvim_get_current_win())
       and visual_buf == buf
       and visual_tick == api.nvim_buf_get_changedtick(buf)
-      and privacy.verdict(buf) == "tell"
+      and may_tell(buf, fn.line("'<"), fn.line("'>"))
     then
       take_marks(buf)
     end
@@ -350,7 +395,8 @@ end
 
 ---@param buf integer
 local function on_privacy_changed(buf)
-  if live_group and (buf == subject.buf or buf == reported.buf or buf == last_file) then
+  local is_side = subject.buf ~= nil and file_side.is(subject.buf)
+  if live_group and (is_side or buf == subject.buf or buf == reported.buf or buf == last_file) then
     pausing = false -- what is private now is withdrawn at once
     request()
   end

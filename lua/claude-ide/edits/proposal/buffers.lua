@@ -2,6 +2,7 @@
 -- Neither counts as a file: no file autocommands, language servers, formatters, swap files or list entries.
 local lazy = require("claude-ide.lazy")
 local bytes = lazy("claude-ide.editor.buffer.bytes")
+local diffview_hunks = lazy("claude-ide.ui.diffview.hunks")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local quietly = lazy("claude-ide.ui.quietly")
 local waits = lazy("claude-ide.base.waits")
@@ -60,7 +61,10 @@ function M.make(diff, file, side, format, source)
       id = diff.id,
       name = is_left and { file.old_path, "now" } or { file.path, requester },
       bo = { fileformat = bytes.fileformat(format) },
-    })
+    }, function(first)
+      local hunks = not is_left and file.hunks
+      return file.old_path, hunks and diffview_hunks.map_back(hunks, first) or first
+    end)
     if source and vim.api.nvim_buf_is_valid(source) then
       for _, option in ipairs(EDITING_OPTIONS) do
         vim.bo[buf][option] = vim.bo[source][option]

@@ -7,6 +7,7 @@ local silently = require("claude-ide.ui.quietly").run
 local lazy = require("claude-ide.lazy")
 local buffer = lazy("claude-ide.editor.buffer")
 local buffer_hidden = lazy("claude-ide.editor.buffer.hidden")
+local diffview_hunks = lazy("claude-ide.ui.diffview.hunks")
 local keys = lazy("claude-ide.edits.review.keys")
 local layout = lazy("claude-ide.ui.diffview.layout")
 local list = lazy("claude-ide.ui.diffview.list")
@@ -123,7 +124,10 @@ function M.show(view, entries, index)
   local file, ours = sides.file(entry)
   silently(function()
     view.entry, view.path = entry, entry.path
-    view.bufs = { left = sides.make("before Claude", entry.path), right = file }
+    local before = sides.make("before Claude", entry.path, function(lnum)
+      return view.hunks and diffview_hunks.map(view.hunks, lnum) or lnum
+    end)
+    view.bufs = { left = before, right = file }
     put(view.wins.right, file)
   end)
   buffer_hidden.show_to_edit(file, view.wins.right)

@@ -239,6 +239,17 @@ function M.map(hunks, lnum)
   return patch.map(hunks.list, lnum)
 end
 
+---Maps a line of the right side to the left one; an added line to the line that follows.
+---@param hunks claude-ide.diffview.Differences
+---@param lnum integer
+---@return integer lnum
+function M.map_back(hunks, lnum)
+  local inverse = vim.tbl_map(function(hunk)
+    return { old = hunk.new, old_count = hunk.new_count, new = hunk.old, new_count = hunk.old_count }
+  end, hunks.list)
+  return math.min(patch.map(inverse, lnum), math.max(#hunks.old, 1))
+end
+
 ---The hunk at a line; one that only removes lines is at their position.
 ---@param hunks claude-ide.diffview.Differences
 ---@param side claude-ide.diffview.Side of the line
