@@ -250,7 +250,7 @@ fn a_file_that_was_made_goes_and_one_that_was_removed_comes_back() {
 
     let mut made = Journal::default();
     let (id, _) = made.open(opened(), None, Moment::default());
-    let turn = made.turns().start(1, Prompt { at: 1, ..Prompt::default() }, 1).id;
+    let turn = made.turns().start(1, Prompt { at: 1000, ..Prompt::default() }, 1000).id;
     made.note(id, Some(b"new\n"), Some(Actor::Claude), Some(turn), Moment::default());
     let undo = made.undo(id, Scope::Turn(turn), Now::Disk(Some(b"new\n")), Undone::All).unwrap();
     assert_eq!((undo.bytes, undo.hunks, undo.since), (None, 1, Some(1)));

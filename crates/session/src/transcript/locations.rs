@@ -232,7 +232,8 @@ mod tests {
         let mut transcript = Transcript::open(&path, &cancel).unwrap();
         let since = Millis::parse("2026-01-19T04:45:12.000Z").unwrap();
         let first = transcript.locations(0, since, &cancel).unwrap();
-        let paths = |found: &Locations| found.locations.iter().map(|location| location.path.clone()).collect::<Vec<_>>();
+        let paths =
+            |found: &Locations| found.locations.iter().map(|location| location.path.clone()).collect::<Vec<_>>();
         assert_eq!(paths(&first), ["/p/2", "/p/3"]);
         assert_eq!(first.locations.first().and_then(|location| location.said.as_deref()), Some("Now 2:"));
         append(4);
