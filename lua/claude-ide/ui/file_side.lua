@@ -8,15 +8,21 @@ local M = {}
 ---@type table<integer, claude-ide.ui.FileOfLines> by buffer
 local sides = {}
 
----@param buf integer
----@param file_of claude-ide.ui.FileOfLines
-function M.set(buf, file_of)
-  for other in pairs(sides) do
-    if not vim.api.nvim_buf_is_valid(other) then
-      sides[other] = nil
+---Wiping a buffer of ours emits no event.
+local function forget_wiped()
+  for buf in pairs(sides) do
+    if not vim.api.nvim_buf_is_valid(buf) then
+      sides[buf] = nil
     end
   end
+end
+
+---@param buf integer
+---@param file_of claude-ide.ui.FileOfLines it may hold much, and goes with the buffer
+function M.set(buf, file_of)
+  forget_wiped()
   sides[buf] = file_of
+  vim.api.nvim_buf_attach(buf, false, { on_detach = vim.schedule_wrap(forget_wiped) })
 end
 
 ---@param buf integer
