@@ -832,7 +832,7 @@ def test_what_changes_before_a_slow_git_has_looked_is_said(start_nvim, connect, 
     assert nvim.lua("return require('claude-ide.edits.journal').turns()[1].left_out") == 1
     nvim.cmd("Claude undo")
     nvim.wait("#notices == 2")
-    assert "changed 1 file of which no copy was made" in nvim.notices()[1]
+    assert "no copy was made of 1 file that Claude's last turn changed" in nvim.notices()[1]
 
 
 def test_a_git_that_fails_twice_is_said_and_not_given_up(start_nvim, connect, marks):
@@ -843,6 +843,6 @@ def test_a_git_that_fails_twice_is_said_and_not_given_up(start_nvim, connect, ma
     nvim.wait(KEPT_TREE, what="the first failure, before any prompt")
     session.prompt()
     nvim.wait("#notices == 1")
-    assert "is not reviewed. It is tried again in a minute" in nvim.notices()[0]
+    assert "are not reviewed: git failed or took too long twice. Neovim tries again in a minute" in nvim.notices()[0]
     nvim.cmd("checkhealth claude-ide")
-    assert "It is tried again in a minute" in "\n".join(nvim.lines())
+    assert "Neovim tries again in a minute" in "\n".join(nvim.lines())

@@ -23,7 +23,7 @@ package.preload["claude-ide.transcript"] = function()
 end
 """
 # A CLI that prints its arguments and its folder.
-CLI = 'while case $1 in --mcp-config=*|--settings=*) ;; *) false;; esac; do shift; done; echo "args: $*"; echo "in: ${PWD##*/}"; exec sleep 600'
+CLI = 'while case $1 in --mcp-config=*|--settings=*|--plugin-dir=*) ;; *) false;; esac; do shift; done; echo "args: $*"; echo "in: ${PWD##*/}"; exec sleep 600'
 """Without the arguments for the editor's tools."""
 ECHO = {"terminal": {"command": ["sh", "-c", CLI, "--"], "size": 100}}
 
