@@ -150,7 +150,7 @@ end
 ---@param client integer
 ---@return boolean
 local function is_followed(client)
-  local now = assert(following)
+  local now = following --[[@as claude-ide.follow.Following]]
   if now.client ~= client and now.client and vim.uv.now() - now.heard < M.QUIET_MS then
     return false
   end
@@ -162,7 +162,7 @@ end
 ---@param file string its transcript
 ---@param locations claude-ide.sessions.Location[]
 local function took(client, file, locations)
-  local now = assert(following)
+  local now = following --[[@as claude-ide.follow.Following]]
   if #locations == 0 or not is_followed(client) then
     return
   end

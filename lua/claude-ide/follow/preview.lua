@@ -108,7 +108,7 @@ end
 ---@param first integer 1-based
 ---@param last integer
 function Preview:mark(text, agent, first, last)
-  local buf = assert(self.buf)
+  local buf = self.buf --[[@as integer]]
   local group = GROUPS[(agent - 1) % #GROUPS + 1]
   local label = " " .. text .. " "
   local lnum = roomiest(buf, self.win, first, last, vim.fn.strdisplaywidth(label) + 2)
@@ -132,7 +132,7 @@ end
 ---@param first integer
 ---@param last integer
 function Preview:light(first, last)
-  local buf = assert(self.buf)
+  local buf = self.buf --[[@as integer]]
   for lnum = first, math.min(last, first + MOST_LIT) do
     vim.api.nvim_buf_set_extmark(
       buf,
