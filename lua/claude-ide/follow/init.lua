@@ -3,7 +3,7 @@
 local lazy = require("claude-ide.lazy")
 local bus = lazy("claude-ide.base.bus")
 local clock = lazy("claude-ide.base.clock")
-local file_window = lazy("claude-ide.ui.file_window")
+local file_link = lazy("claude-ide.ui.file_link")
 local hidden = lazy("claude-ide.editor.buffer.hidden")
 local journal = lazy("claude-ide.edits.journal")
 local notice = lazy("claude-ide.base.notice")
@@ -36,6 +36,7 @@ local MOST_STEPS = 500
 ---@class claude-ide.follow.Reading a transcript
 ---@field offset integer bytes that were read
 ---@field epoch integer
+---@field agent integer number of its agent: the session, then its subagents
 ---@field busy boolean
 ---@field again boolean
 
@@ -43,7 +44,6 @@ local MOST_STEPS = 500
 ---@field preview claude-ide.follow.Preview
 ---@field since integer milliseconds since the epoch
 ---@field readings table<string, claude-ide.follow.Reading> by file
----@field agents string[] files of the transcripts, by number
 ---@field names table<string, string> of subagents, by file
 ---@field client? integer the followed one
 ---@field heard integer when it did something last
@@ -146,10 +146,10 @@ local function absolute(client, path)
   return paths.normalize(path)
 end
 
----Whether the client's places are shown: those of one client at a time.
+---Follows a client that did something, unless another one is followed.
 ---@param client integer
----@return boolean
-local function is_followed(client)
+---@return boolean is_followed
+local function follow(client)
   local now = following --[[@as claude-ide.follow.Following]]
   if now.client ~= client and now.client and vim.uv.now() - now.heard < M.QUIET_MS then
     return false
@@ -159,17 +159,13 @@ local function is_followed(client)
 end
 
 ---@param client integer
----@param file string its transcript
+---@param agent integer its number
+---@param name? string of a subagent
 ---@param locations claude-ide.sessions.Location[]
-local function took(client, file, locations)
+local function took(client, agent, name, locations)
   local now = following --[[@as claude-ide.follow.Following]]
-  if #locations == 0 or not is_followed(client) then
+  if #locations == 0 or not follow(client) then
     return
-  end
-  local agent = vim.fn.index(now.agents, file) + 1
-  if agent == 0 then
-    table.insert(now.agents, file)
-    agent = #now.agents
   end
   local began = journal.began(client)
   if began and steps[1] and steps[#steps].at < began then
@@ -183,7 +179,7 @@ local function took(client, file, locations)
       first = location.first,
       last = location.last,
       agent = agent,
-      name = now.names[file],
+      name = name,
       said = location.said,
       at = location.at or clock.now(),
     }
@@ -208,7 +204,8 @@ local function read(client, transcript)
   local info = transcript:info()
   local reading = now.readings[info.file]
   if not reading or reading.epoch ~= info.epoch then
-    reading = { offset = 0, epoch = info.epoch, busy = false, again = false }
+    local agent = reading and reading.agent or vim.tbl_count(now.readings) + 1
+    reading = { offset = 0, epoch = info.epoch, agent = agent, busy = false, again = false }
     now.readings[info.file] = reading
   end
   for _, agent in ipairs(info.agents) do
@@ -225,7 +222,7 @@ local function read(client, transcript)
       return
     elseif found then
       reading.offset = found.offset
-      took(client, info.file, found.locations)
+      took(client, reading.agent, now.names[info.file], found.locations)
     end
     if reading.again then
       read(client, transcript)
@@ -295,13 +292,11 @@ end
 ---@return claude-ide.follow.Following
 local function start()
   listen()
-  journal.attach()
   ---@type claude-ide.follow.Following
   local now = {
     preview = preview.open(),
     since = clock.now(),
     readings = {},
-    agents = {},
     names = {},
     heard = 0,
     paused = false,
@@ -356,19 +351,7 @@ function M.step(by)
   end
   at_step = wanted
   local step = steps[wanted]
-  local buf, why_not = hidden.load(step.path)
-  if not buf then
-    return nil, ("%s cannot be shown: %s"):format(paths.short(step.path), why_not or "it is not there")
-  end
-  vim.cmd("normal! m'")
-  local win = file_window.show(buf)
-  if win then
-    local first = math.min(step.first, vim.api.nvim_buf_line_count(buf))
-    vim.api.nvim_win_set_cursor(win, { first, 0 })
-    vim.api.nvim_win_call(win, function()
-      vim.cmd("normal! zvzz")
-    end)
-  end
+  file_link.open({ path = step.path, lnum = step.first }, {}, "file_window")
   notice.info(("%d of %d: %s:%d, %s"):format(wanted, #steps, name_of(step), step.first, words(step)))
   return true
 end

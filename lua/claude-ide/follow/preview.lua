@@ -32,27 +32,13 @@ local LINKS = {
   ClaudeFollowAgent3 = "DiagnosticVirtualTextWarn",
 }
 
----Whether a window can show files without taking the focus.
----@param win integer
----@return boolean
-local function is_free(win)
-  return win ~= vim.api.nvim_get_current_win() and not vim.wo[win].diff and not vim.wo[win].winfixbuf
-end
-
----A window for files that does not have the focus; a new one beside it if there is none.
+---A window for files that does not have the focus; a new split if there is none.
 ---@return claude-ide.follow.Preview
 function Preview.open()
   highlights.link(LINKS)
   local current = vim.api.nvim_get_current_win()
   local win = file_window.choose(-1, vim.api.nvim_get_current_tabpage(), current)
-  if not win or not is_free(win) then
-    local beside, side = file_window.beside()
-    win = vim.api.nvim_open_win(vim.api.nvim_win_get_buf(beside), false, {
-      split = side == "above" and "right" or side,
-      win = beside,
-      noautocmd = true,
-    })
-  end
+    or file_window.split(vim.api.nvim_win_get_buf(current))
   return setmetatable({ win = win, timer = assert(vim.uv.new_timer()) }, Preview)
 end
 

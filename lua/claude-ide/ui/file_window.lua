@@ -103,9 +103,10 @@ end
 ---Minimum columns of each of two windows beside each other.
 local LEAST_COLUMNS = 30
 
+---Shows a buffer in a new window, without focus.
 ---@param buf integer
 ---@return integer win
-local function split(buf)
+function M.split(buf)
   local beside, side = M.beside()
   if side ~= "above" and vim.api.nvim_win_get_width(beside) < 2 * LEAST_COLUMNS then
     beside, side = -1, "above" -- of all windows
@@ -133,7 +134,7 @@ local function destination(buf, free)
     return win
   elseif not holds_diff(0) then
     local may_split = free or vim.api.nvim_get_mode().mode == "t"
-    return may_split and split(buf) or nil
+    return may_split and M.split(buf) or nil
   elseif not free then
     return nil
   end
