@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::Transcript;
 use crate::cancel::Cancel;
 use crate::error::SessionError;
+use crate::index::ResultAt;
 use crate::line_body::Body;
 use crate::message::Block;
 use crate::model::AllowedBy;
@@ -60,24 +61,39 @@ impl Transcript {
     /// [`SessionError::Read`] if the file cannot be read.
     pub fn changed_files(&mut self, offset: u64, since: Millis, cancel: &Cancel) -> Result<ChangedFiles, SessionError> {
         let mut found = ChangedFiles { changes: Vec::new(), calls: Vec::new(), offset: self.tail.offset() };
+        self.each_result(offset, since, cancel, |transcript, result, body, tool_use_id| {
+            let outcome = body.outcome().and_then(|raw| Outcome::parse(raw, 0));
+            let (start, end, allowed_by) = (result.started, result.ended, body.allowed_by());
+            if let Some(Outcome::FileChange(change)) = outcome {
+                let (path, user_modified) = (change.path, change.user_modified);
+                found.changes.push(ChangedFile { tool_use_id, path, user_modified, start, end, allowed_by });
+            } else if let Some(allowed_by) = allowed_by {
+                let command = if allowed_by == AllowedBy::Cli { transcript.command_of(&tool_use_id)? } else { None };
+                found.calls.push(Call { allowed_by, command, start, end });
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Reads the results at byte `offset` or later of calls that did not end before `since`, until it is cancelled.
+    pub(super) fn each_result(
+        &mut self,
+        offset: u64,
+        since: Millis,
+        cancel: &Cancel,
+        mut each: impl FnMut(&mut Self, &ResultAt, &Body<'_>, String) -> Result<(), SessionError>,
+    ) -> Result<(), SessionError> {
         for result in self.index.results_from(offset, since) {
             if cancel.is_cancelled() {
                 break;
             }
             let bytes = self.line(result.at)?;
             let Some(body) = Body::parse(&bytes) else { continue };
-            let outcome = body.outcome().and_then(|raw| Outcome::parse(raw, 0));
             let Some(tool_use_id) = body.result_id() else { continue };
-            let (start, end, allowed_by) = (result.started, result.ended, body.allowed_by());
-            if let Some(Outcome::FileChange(change)) = outcome {
-                let (path, user_modified) = (change.path, change.user_modified);
-                found.changes.push(ChangedFile { tool_use_id, path, user_modified, start, end, allowed_by });
-            } else if let Some(allowed_by) = allowed_by {
-                let command = if allowed_by == AllowedBy::Cli { self.command_of(&tool_use_id)? } else { None };
-                found.calls.push(Call { allowed_by, command, start, end });
-            }
+            each(self, &result, &body, tool_use_id)?;
         }
-        Ok(found)
+        Ok(())
     }
 
     /// The shell command of a call.

@@ -10,7 +10,6 @@ use super::Transcript;
 use crate::cancel::Cancel;
 use crate::error::SessionError;
 use crate::lenient::Scalar;
-use crate::line_body::Body;
 use crate::message::Block;
 use crate::time::Millis;
 use crate::tool_result::{FileChange, Outcome};
@@ -134,17 +133,13 @@ impl Transcript {
     /// [`SessionError::Read`] if the file cannot be read.
     pub fn locations(&mut self, offset: u64, since: Millis, cancel: &Cancel) -> Result<Locations, SessionError> {
         let mut found = Locations { locations: Vec::new(), offset: self.tail.offset() };
-        for result in self.index.results_from(offset, since) {
-            if cancel.is_cancelled() {
-                break;
+        self.each_result(offset, since, cancel, |transcript, result, body, tool_use_id| {
+            if let Some((path, kind, first, last)) = body.outcome().and_then(of_result) {
+                let said = transcript.said_before(&tool_use_id)?;
+                found.locations.push(Location { tool_use_id, path, kind, first, last, at: result.ended, said });
             }
-            let bytes = self.line(result.at)?;
-            let Some(body) = Body::parse(&bytes) else { continue };
-            let location = body.outcome().and_then(of_result);
-            let (Some((path, kind, first, last)), Some(tool_use_id)) = (location, body.result_id()) else { continue };
-            let said = self.said_before(&tool_use_id)?;
-            found.locations.push(Location { tool_use_id, path, kind, first, last, at: result.ended, said });
-        }
+            Ok(())
+        })?;
         Ok(found)
     }
 
