@@ -137,8 +137,9 @@ impl Turns {
         turn
     }
 
-    /// Whether a prompt is that of the turn that runs, which had begun before it was announced.
-    pub fn is_announced(&mut self, client: ClientId) -> bool {
+    /// Takes a prompt for that of the running turn, if that turn had begun before its prompt was announced. Returns whether it
+    /// did.
+    pub fn take_prompt(&mut self, client: ClientId) -> bool {
         let Some(run) = self.clients.get_mut(&client).and_then(|client| client.run.as_mut()) else { return false };
         let awaits_prompt = std::mem::take(&mut run.awaits_prompt);
         let turn = run.turn;
@@ -426,8 +427,8 @@ mod tests {
         assert_eq!(turns.activity(CLI, Activity::Idle(Some(1)), 2), None);
         let turn = began(turns.activity(CLI, Activity::Busy, 3));
         assert_eq!(turns.activity(CLI, Activity::Busy, 4), None);
-        assert!(turns.is_announced(CLI), "this is its prompt");
-        assert!(!turns.is_announced(CLI), "this is the next one");
+        assert!(turns.take_prompt(CLI), "this is its prompt");
+        assert!(!turns.take_prompt(CLI), "this is the next one");
         assert_ne!(turns.start(CLI, told(5), 5).id, turn.id);
     }
 
@@ -437,11 +438,11 @@ mod tests {
         turns.await_work(CLI);
         let turn = began(turns.activity(CLI, Activity::Busy, 3));
         turns.touch(turn.id, &Bytes::from(b"/a".as_slice()));
-        assert!(!turns.is_announced(CLI));
+        assert!(!turns.take_prompt(CLI));
         turns.await_work(CHAT);
         began(turns.activity(CHAT, Activity::Busy, 3));
         turns.finish(CHAT, 4);
-        assert!(!turns.is_announced(CHAT));
+        assert!(!turns.take_prompt(CHAT));
     }
 
     #[test]

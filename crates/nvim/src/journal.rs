@@ -115,7 +115,7 @@ const OPERATIONS: &[(&str, Operation)] = &[
         Ok(Value::Nil)
     }),
     // Turns.
-    ("is_announced", |journal, given| Ok(Value::Bool(journal.turns().is_announced(client(given)?)))),
+    ("take_prompt", |journal, given| Ok(Value::Bool(journal.turns().take_prompt(client(given)?)))),
     ("start_turn", start_turn),
     ("turn_alone", |journal, given| Ok(of_turn(&journal.turns().alone(client(given)?, now().millis)))),
     ("only_turn", |journal, given| {

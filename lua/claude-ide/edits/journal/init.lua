@@ -65,7 +65,7 @@ end
 ---@param prompt claude-ide.journal.Prompt
 ---@param unconnected? claude-ide.journal.Unconnected a client that reports the end of its turns
 function M.turn_started(client, prompt, unconnected)
-  if store.is_announced(client) then
+  if store.take_prompt(client) then
     return -- the CLI started to work before the notification
   end
   observe.settle(client, true)

@@ -78,7 +78,7 @@ local privacy = lazy("claude-ide.server.privacy")
 ---@field keep fun(file: integer, scope: string, kind: claude-ide.journal.TextKind, text?: string, hunk?: integer): boolean? false: kept already; nil: no such change
 ---@field undo fun(file: integer, scope: string, kind: claude-ide.journal.TextKind, text?: string, hunk?: integer): claude-ide.journal.Undo?
 ---@field set_undoing fun(file: integer, undoing: boolean) whether writes carry out the last requested `undo`
----@field is_announced fun(client: integer): boolean whether a new prompt is that of the running turn, which began before it was announced
+---@field take_prompt fun(client: integer): boolean takes a prompt for that of the running turn, if that began before it was announced
 ---@field start_turn fun(client: integer, at: integer, sent?: integer, reports_end: boolean): claude-ide.journal.Turn
 ---@field turn_alone fun(client: integer): claude-ide.journal.Turn a turn beside the client's current one
 ---@field only_turn fun(client: integer, since: integer): claude-ide.journal.Turn of a client whose prompts are not known
