@@ -174,8 +174,9 @@ def test_a_restart_that_was_asked_about_is_one(at_work, cli, sessions, choice):
     if choice == KEEP:
         nvim.wait(lambda: "--bg" in cli.starts()[-1]["argv"], what="the CLI to be told")
         sessions.record(sessions.sleeper(), nvim.session, "busy", nvim.project, kind="bg", jobId=nvim.session[:8])
-    nvim.terminal.wait((nvim.home / "why").exists, what="the old Neovim to end")
-    assert (nvim.home / "why").read_text() == "restart\n"
+    why = nvim.home / "why"
+    nvim.terminal.wait(lambda: why.exists() and why.read_text().endswith("\n"), what="the old Neovim to end")
+    assert why.read_text() == "restart\n"
 
     def is_over():
         nvim.keys(":qa!<CR>")
