@@ -75,4 +75,6 @@ pub use stream_line::Spoken;
 pub use text::Text;
 pub use time::{Millis, age};
 pub use tool_result::{EditTexts, FileChange, Hunk, Outcome};
-pub use transcript::{Batch, Call, ChangedFile, ChangedFiles, Location, LocationKind, Locations, Position, Transcript};
+pub use transcript::{
+    Batch, Call, CallLocation, ChangedFile, ChangedFiles, Location, LocationKind, Locations, Position, Transcript,
+};

@@ -25,7 +25,7 @@ use crate::model::{RowKind, Usage};
 use crate::tail::{Tail, TailEvent};
 use crate::tool_result::EditTexts;
 pub use changes::{Call, ChangedFile, ChangedFiles};
-pub use locations::{Location, LocationKind, Locations};
+pub use locations::{CallLocation, Location, LocationKind, Locations};
 pub use shown::Batch;
 use unrecorded::ShownMessages;
 

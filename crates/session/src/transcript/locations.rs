@@ -36,8 +36,6 @@ pub enum LocationKind {
 /// A location in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Location {
-    /// The call.
-    pub tool_use_id: String,
     /// As the CLI names it: a search may name it relative to the session's folder.
     pub path: String,
     /// What the call did.
@@ -46,6 +44,16 @@ pub struct Location {
     pub first: u32,
     /// Last line; `None`: to the end of the file.
     pub last: Option<u32>,
+}
+
+/// The location of a call of a transcript.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CallLocation {
+    /// The call.
+    pub tool_use_id: String,
+    /// Where it was.
+    #[serde(flatten)]
+    pub location: Location,
     /// When the call ended.
     pub at: Option<Millis>,
     /// What Claude said before the call: its last line.
@@ -56,7 +64,7 @@ pub struct Location {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Locations {
     /// In the order of the results.
-    pub locations: Vec<Location>,
+    pub locations: Vec<CallLocation>,
     /// Where the next call continues.
     pub offset: u64,
 }
@@ -79,12 +87,9 @@ struct RawFile<'a> {
     num_lines: Option<u32>,
 }
 
-/// A path, what was done there, and the lines.
-type Found = (String, LocationKind, u32, Option<u32>);
-
-fn of_change(change: FileChange) -> Found {
+fn of_change(change: FileChange) -> Location {
     let Some(hunk) = change.hunks.first().filter(|_| !change.created) else {
-        return (change.path, LocationKind::Create, 1, None);
+        return Location { path: change.path, kind: LocationKind::Create, first: 1, last: None };
     };
     let lines = |kept: &[String]| u32::try_from(kept.iter().filter(|line| !line.starts_with('-')).count()).unwrap_or(0);
     let is_context = |line: &String| line.starts_with(' ');
@@ -92,7 +97,8 @@ fn of_change(change: FileChange) -> Found {
     let end = hunk.lines.iter().rposition(|line| !is_context(line)).map_or(hunk.lines.len(), |last| last + 1);
     let first = hunk.new_start.saturating_add(lines(hunk.lines.get(..start).unwrap_or_default())).max(1);
     let changed = lines(hunk.lines.get(start..end).unwrap_or_default());
-    (change.path, LocationKind::Edit, first, Some(first.saturating_add(changed.saturating_sub(1))))
+    let last = Some(first.saturating_add(changed.saturating_sub(1)));
+    Location { path: change.path, kind: LocationKind::Edit, first, last }
 }
 
 /// The first hit of a search: `path:line:text`, or a path alone.
@@ -103,25 +109,29 @@ fn of_hit(line: &str) -> Option<(String, u32)> {
     (after.starts_with(':')).then(|| Some((path.to_owned(), number.parse().ok()?)))?
 }
 
-fn of_other(raw: &RawValue) -> Option<Found> {
+fn of_other(raw: &RawValue) -> Option<Location> {
     let location: RawLocation<'_> = serde_json::from_str(raw.get()).ok()?;
     if let Some(file) = location.file {
         let first = file.start_line.unwrap_or(1).max(1);
         let last = file.num_lines.map(|count| first.saturating_add(count.saturating_sub(1)));
         let path = file.file_path.text().to_owned();
-        return (!path.is_empty()).then_some((path, LocationKind::Read, first, last));
+        return (!path.is_empty()).then_some(Location { path, kind: LocationKind::Read, first, last });
     }
     let filenames = location.filenames?; // only searches name files
     let hit = location.content.as_deref().and_then(|content| content.lines().find_map(of_hit));
     let (path, line) = hit.or_else(|| Some((filenames.into_iter().next()?, 1)))?;
-    Some((path, LocationKind::Search, line, Some(line)))
+    Some(Location { path, kind: LocationKind::Search, first: line, last: Some(line) })
 }
 
-fn of_result(raw: &RawValue) -> Option<Found> {
-    match Outcome::parse(raw, 0) {
-        Some(Outcome::FileChange(change)) => Some(of_change(change)),
-        Some(_) => None,
-        None => of_other(raw),
+impl Location {
+    /// The location that a call's result tells; the texts in it do not matter, and may be cut.
+    #[must_use]
+    pub fn of_result(raw: &RawValue) -> Option<Self> {
+        match Outcome::parse(raw, 0) {
+            Some(Outcome::FileChange(change)) => Some(of_change(change)),
+            Some(_) => None,
+            None => of_other(raw),
+        }
     }
 }
 
@@ -134,9 +144,9 @@ impl Transcript {
     pub fn locations(&mut self, offset: u64, since: Millis, cancel: &Cancel) -> Result<Locations, SessionError> {
         let mut found = Locations { locations: Vec::new(), offset: self.tail.offset() };
         self.each_result(offset, since, cancel, |transcript, result, body, tool_use_id| {
-            if let Some((path, kind, first, last)) = body.outcome().and_then(of_result) {
+            if let Some(location) = body.outcome().and_then(Location::of_result) {
                 let said = transcript.said_before(&tool_use_id)?;
-                found.locations.push(Location { tool_use_id, path, kind, first, last, at: result.ended, said });
+                found.locations.push(CallLocation { tool_use_id, location, at: result.ended, said });
             }
             Ok(())
         })?;
@@ -160,8 +170,9 @@ impl Transcript {
 mod tests {
     use super::*;
 
-    fn location(json: &str) -> Option<Found> {
-        of_result(&serde_json::from_str::<Box<RawValue>>(json).unwrap())
+    fn location(json: &str) -> Option<(String, LocationKind, u32, Option<u32>)> {
+        let location = Location::of_result(&serde_json::from_str::<Box<RawValue>>(json).unwrap())?;
+        Some((location.path, location.kind, location.first, location.last))
     }
 
     #[test]
@@ -228,7 +239,7 @@ mod tests {
         let since = Millis::parse("2026-01-19T04:45:12.000Z").unwrap();
         let first = transcript.locations(0, since, &cancel).unwrap();
         let paths =
-            |found: &Locations| found.locations.iter().map(|location| location.path.clone()).collect::<Vec<_>>();
+            |found: &Locations| found.locations.iter().map(|call| call.location.path.clone()).collect::<Vec<_>>();
         assert_eq!(paths(&first), ["/p/2", "/p/3"]);
         assert_eq!(first.locations.first().and_then(|location| location.said.as_deref()), Some("Now 2:"));
         append(4);
