@@ -1,51 +1,125 @@
-// Runs inside the CLI. If auto mode's classifier refuses a call, asks Neovim whether the user is there to decide, and then makes the
-// refusal a question. Never allows a call, and leaves each verdict as it is if anything fails, is unknown or takes too long.
-// Source: the CLI 2.1.329 and 2.1.332, and the types that it ships for mods.
-// A question is a file `refusal.<number>` in a folder of Neovim's. Neovim removes it, and makes `asked.<number>` before if the user shall
-// be asked. Commands of the model may write there as well: they can bring about a question, or none, and the words of its title.
-import { folder } from "./neovim.js"
+// Runs inside the CLI, and is the bridge to the Neovim that started it: tells what calls did, carries out orders, and asks whether the
+// user is there to decide on a call that auto mode's classifier refuses, which then becomes a question. Never allows a call.
+// Invariant: without Neovim, or if anything fails or takes too long, the CLI works as without it, in silence.
+// Source: the CLI 2.1.329 and 2.1.332, and the types that it ships for mods. It reads `$.noun.event` and names of events in the source.
+import { neovim } from "./neovim.js"
 
-const POLL_MS = 50
-const WAIT_MS = 2000
-// Neovim reads at most 16 KiB.
-const MOST_REASON = 200
-const MOST_INPUT = 100
-const MOST_NAME = 100
-const MOST_PATH = 1000
+// Neovim may not answer: it is stopped, or busy.
+const REFUSAL_MS = 2000
+const TRIES = 5
+const FIRST_PAUSE_MS = 500
+const MOST = { reason: 200, input: 100, name: 100, path: 1000, content: 2000 }
+// Their results have a location.
+const LOCATED = ["Edit", "Glob", "Grep", "MultiEdit", "NotebookEdit", "Read", "Write"]
 
-const start = (text, most) => Array.from(text).slice(0, most).join("")
+const headers = {
+  authorization: `Bearer ${neovim?.token}`,
+  "content-type": "application/json",
+  "mcp-session-id": `mod-${Math.random().toString(36).slice(2)}`,
+}
+let requests = 0
+let isServing = false
+let isWatched = false
 
-const isUserThere = async ($, call, reason, signal) => {
-  const number = Math.floor(Math.random() * 1e15)
-  const question = `${folder}/refusal.${number}`
-  const yes = `${folder}/asked.${number}`
-  const text = {
-    id: start(call.tool_use_id, MOST_NAME),
-    tool: start(call.tool, MOST_NAME),
-    path: start(call.input?.file_path ?? "", MOST_PATH),
-    input: start(JSON.stringify(call.input), MOST_INPUT),
-    reason: start(reason, MOST_REASON),
+const start = (text, most) => Array.from(String(text ?? "")).slice(0, most).join("")
+
+// Calls a tool of Neovim's, by MCP.
+const call = async ($, name, args) => {
+  requests += 1
+  const request = { jsonrpc: "2.0", id: requests, method: "tools/call", params: { name, arguments: args } }
+  const answer = await $.http.fetch(neovim.url, { method: "POST", headers, body: JSON.stringify(request) })
+  const text = JSON.parse(answer.text).result.content[0]?.text
+  return text === undefined ? null : JSON.parse(text)
+}
+
+const carryOut = async ($, { op, id, text }) => {
+  const done = { event: "done", id, is_done: true, text: "" }
+  try {
+    if (op === "submit") {
+      const { drop } = await $.prompt.submit({ text, asUser: true })
+      done.is_done = drop === undefined
+      done.text = start(drop, MOST.reason)
+    } else if (op === "watch") {
+      isWatched = text === "on"
+    }
+  } catch (error) {
+    done.is_done = false
+    done.text = start(error, MOST.reason)
   }
-  if (!(await $.fs.exists(folder))) return false // `write` would make it
-  await $.fs.write(question, `${JSON.stringify(text)}\n`)
-  const end = (await $.clock.now()) + WAIT_MS
-  while ((await $.clock.now()) < end) {
-    await $.clock.sleep(POLL_MS, { signal })
-    if (await $.fs.exists(yes)) return true
-    if (!(await $.fs.exists(question))) return $.fs.exists(yes)
+  await call($, "report", done).catch(() => {})
+}
+
+// Takes orders until Neovim is gone.
+const serve = async ($) => {
+  if (isServing) return
+  isServing = true
+  for (let failures = 0; failures < TRIES; ) {
+    try {
+      const order = await call($, "next", {})
+      failures = 0
+      if (order) void carryOut($, order)
+    } catch {
+      isWatched = false
+      await $.clock.sleep(FIRST_PAUSE_MS * 2 ** failures).catch(() => {})
+      failures += 1
+    }
   }
-  await $.fs.write(question, "") // too late for an answer
-  return false
+  isServing = false
+}
+
+// What Neovim needs to find the location.
+const excerpt = ({ type, filePath, file, filenames, content, structuredPatch }) => ({
+  type,
+  filePath,
+  file: file && { filePath: file.filePath, startLine: file.startLine, numLines: file.numLines },
+  filenames: filenames?.slice(0, 1),
+  content: content && start(content, MOST.content),
+  structuredPatch: structuredPatch?.slice(0, 1).map((hunk) => ({ ...hunk, lines: hunk.lines.map((line) => line[0]) })),
+})
+
+const isUserThere = async ($, { tool_use_id, tool, input }, reason, signal) => {
+  const refused = {
+    id: start(tool_use_id, MOST.name),
+    tool: start(tool, MOST.name),
+    path: start(input?.file_path, MOST.path),
+    input: start(JSON.stringify(input), MOST.input),
+    reason: start(reason, MOST.reason),
+  }
+  const tooLate = $.clock.sleep(REFUSAL_MS, { signal }).then(() => false)
+  return (await Promise.race([call($, "refused", refused), tooLate])) === true
 }
 
 export const register = (on) => {
-  on("tool.judge", async ($, call, next) => {
-    const verdict = await next(call)
+  if (!neovim) return
+
+  on("session.start", async ($, event, next) => {
+    const started = await next(event)
+    void serve($)
+    return started
+  })
+
+  on("turn.start", async ($, event, next) => {
+    void serve($) // Neovim's server may have been started again
+    return next(event)
+  })
+
+  on("tool.call", async ($, event, next) => {
+    const answer = await next(event)
+    if (isWatched && LOCATED.includes(event.tool) && answer.result instanceof Object) {
+      const { tool, tool_use_id: id, agentId: agent } = event
+      const report = { event: "call", id, tool, agent, result: JSON.stringify(excerpt(answer.result)) }
+      void call($, "report", report).catch(() => {})
+    }
+    return answer
+  })
+
+  on("tool.judge", async ($, event, next) => {
+    const verdict = await next(event)
     const isClassifiers = verdict.plugin === undefined
-    if (folder === null || verdict.decision !== "deny" || !isClassifiers) return verdict
+    if (!neovim.asks || verdict.decision !== "deny" || !isClassifiers) return verdict
     try {
       const reason = verdict.reason ?? ""
-      if (await isUserThere($, call, reason, next.signal)) return { decision: "ask", reason }
+      if (await isUserThere($, event, reason, next.signal)) return { decision: "ask", reason }
     } catch {
       // The verdict stays.
     }

@@ -6,9 +6,13 @@ import stat
 import sys
 from pathlib import Path
 
-CLI = """#!{python}
-import json, os, signal, subprocess, sys, tty, zipfile
+TESTS = Path(__file__).resolve().parents[1]
 
+CLI = """#!{python}
+import json, os, signal, subprocess, sys, threading, tty, zipfile
+from pathlib import Path
+
+sys.path.insert(0, {tests!r})
 os.makedirs({folder!r}, exist_ok=True)
 started = {{"argv": sys.argv[1:], "cwd": os.getcwd(), "env": dict(os.environ), "pid": os.getpid()}}
 started |= {{"tools": None, "settings": None, "mod": None}}
@@ -18,7 +22,8 @@ for argument in sys.argv[1:]:
         started["tools"] = open(argument.removeprefix("--mcp-config=")).read()
     if argument.startswith("--settings=/"):
         started["argv"].remove(argument)
-        started["settings"] = open(argument.removeprefix("--settings=")).read()
+        started["settings_file"] = argument.removeprefix("--settings=")
+        started["settings"] = open(started["settings_file"]).read()
     if argument.startswith("--plugin-dir=/") and argument.endswith(".zip"):
         started["argv"].remove(argument)
         with zipfile.ZipFile(argument.removeprefix("--plugin-dir=")) as archive:
@@ -46,6 +51,11 @@ os.rename(partial, os.path.join({folder!r}, f"{{number}}.json"))  # from now on 
 if not os.isatty(0):  # `--bg`, `stop`
     refusal = os.path.join({folder!r}, "refusal")
     sys.exit(open(refusal).read() if os.path.exists(refusal) else 0)
+if started["mod"] and os.environ.get("FAKE_CLI_MOD"):
+    from harness.mod import Mod
+
+    files = [Path({folder!r}, name) for name in (f"{{number}}.orders", "answers")]
+    threading.Thread(target=Mod(started).serve, args=files, daemon=True).start()
 os.write(1, b"\\x1b[?2004hfake CLI ready\\r\\n")
 while True:
     data = os.read(0, 65536)
@@ -72,12 +82,12 @@ class FakeCli:
         self.bin = directory / "bin"
         self.bin.mkdir()
         program = self.bin / "claude"
-        program.write_text(CLI.format(python=sys.executable, folder=str(self.folder)))
+        program.write_text(CLI.format(python=sys.executable, folder=str(self.folder), tests=str(TESTS)))
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
 
-    def environment(self) -> dict[str, str]:
-        """The PATH that contains it."""
-        return {"PATH": f"{self.bin}{os.pathsep}{os.environ['PATH']}"}
+    def environment(self, *, mod: bool = False) -> dict[str, str]:
+        """The PATH that contains it; `mod`: with our mod inside, which takes orders."""
+        return {"PATH": f"{self.bin}{os.pathsep}{os.environ['PATH']}", **({"FAKE_CLI_MOD": "1"} if mod else {})}
 
     def starts(self) -> list[dict]:
         """Its starts. The arguments with the editor's tools, hooks and mod are in `tools` and `settings`, as text, and in `mod`, as texts
@@ -89,6 +99,17 @@ class FakeCli:
         """The bytes it read."""
         path = self.folder / f"{number}.typed"
         return path.read_bytes() if path.exists() else b""
+
+    def orders(self, number: int = 0) -> list[tuple[str, str]]:
+        """What its mod was ordered."""
+        path = self.folder / f"{number}.orders"
+        lines = map(json.loads, path.read_text().splitlines() if path.exists() else [])
+        return [(order["op"], order["text"]) for order in lines]
+
+    def answer_orders(self, **answers: object) -> None:
+        """Has its mod answer orders of a kind with `[is_done, text]`, or not at all ("silent")."""
+        self.folder.mkdir(exist_ok=True)
+        (self.folder / "answers").write_text(json.dumps(answers))
 
     def refuse(self, words: str) -> None:
         """Lets starts without a terminal fail with these words."""

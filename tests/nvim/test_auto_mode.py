@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.fake_cli import FakeCli
+from harness.mod import Mod
 
 pytestmark = pytest.mark.dealt
 
@@ -39,23 +40,18 @@ def start(start_nvim, cli):
 
 @pytest.fixture
 def begun(start, cli):
-    """The same: the Neovim, and its folder that the CLI's mod writes to."""
+    """The same: the Neovim, and the mod of its CLI."""
     nvim = start()
     nvim.keys("<C-\\><C-n>")
     nvim.cmd("wincmd p")
     nvim.keys_count()
-    return nvim, folder_of(cli.starts()[0])
+    return nvim, Mod(cli.starts()[0])
 
 
-def folder_of(started):
-    return Path(json.loads(started["mod"]["hooks/neovim.js"].partition("=")[2]))
-
-
-def report(folder, number=1, tool="Bash", path="", **fields):
-    """Reports a refusal as the mod does, and waits until Neovim has dealt with it. Whether the user shall be asked."""
-    question, fields = folder / f"refusal.{number}", {"input": json.dumps(CALL), "reason": REASON, **fields}
-    question.write_text(json.dumps({"id": f"toolu_{number}", "tool": tool, "path": path, **fields}) + "\n")
-    return question, folder / f"asked.{number}"
+def refused(mod, number=1, tool="Bash", path="", **fields):
+    """Whether the user shall be asked about a call that auto mode refuses."""
+    fields = {"input": json.dumps(CALL), "reason": REASON, **fields}
+    return mod.call("refused", id=f"toolu_{number}", tool=tool, path=path, **fields)
 
 
 def denied(started, **fields):
@@ -76,22 +72,21 @@ def test_a_cli_gets_the_mod_which_goes_with_it(start, cli):
         "hooks/neovim.js",
         "hooks/register.js",
     ]
-    folder = folder_of(first)
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    archives = lambda: sorted(folder.parent.glob("*.zip"))  # noqa: E731
+    folder = Path(first["settings_file"]).parent
+    archives = lambda: sorted(folder.glob("*.zip"))  # noqa: E731
     (archive,) = archives()
     assert stat.S_IMODE(archive.stat().st_mode) == 0o600
 
     nvim.cmd("Claude new")
     nvim.wait(lambda: len(cli.starts()) == 2, what="the next CLI")
-    assert folder_of(cli.starts()[1]) == folder
+    assert Mod(cli.starts()[1]).neovim["token"] != Mod(first).neovim["token"]
     assert len(archives()) == 2
     os.kill(first["pid"], signal.SIGKILL)
     nvim.wait(lambda: archive not in archives(), what="its archive to go with it")
     assert len(archives()) == 1
 
 
-def test_the_mod_holds_no_secret(start, cli):
+def test_the_mod_holds_no_secret_but_its_own(start, cli):
     nvim = start()
     (started,) = cli.starts()
     tokens = re.findall(r"Bearer ([\w-]+)", started["tools"])
@@ -100,14 +95,20 @@ def test_the_mod_holds_no_secret(start, cli):
     assert len(tokens) == 2
     everything = json.dumps(started["mod"])
     assert not any(token in everything for token in tokens)
-    assert not any(token in path.read_text() for path in folder_of(started).iterdir() for token in tokens)
 
 
-@pytest.mark.parametrize("opts", [{"auto_mode": {"refusals": "leave"}}, {"hooks": {"enabled": False}}], ids=str)
-def test_a_cli_gets_no_mod_that_has_nothing_to_do(start, cli, opts):
-    start(opts=opts)
+@pytest.mark.parametrize("opts", [{"mod": False}, {"enabled": False}], ids=str)
+def test_a_cli_gets_no_mod_against_the_options(start, cli, opts):
+    start(opts={"hooks": opts})
     assert cli.starts()[0]["mod"] is None
     assert not any("plugin-dir" in word for word in cli.starts()[0]["argv"])
+
+
+def test_a_refusal_is_left_alone_by_option(start, cli):
+    start(opts={"auto_mode": {"refusals": "leave"}})
+    (started,) = cli.starts()
+    assert Mod(started).neovim["asks"] is False
+    assert "hooks" not in json.loads(started["mod"]["hooks/hooks.json"])
 
 
 def test_a_cli_starts_without_the_mod_where_nothing_can_be_written(start_nvim, cli):
@@ -121,11 +122,9 @@ def test_a_cli_starts_without_the_mod_where_nothing_can_be_written(start_nvim, c
 
 @pytest.mark.every_nvim
 def test_the_card_of_a_refused_call_says_why_it_is_asked_about(begun, connect):
-    nvim, folder = begun
+    nvim, mod = begun
     client = connect(nvim)
-    question, asked = report(folder)
-    nvim.wait(asked.exists, what="the mod to be told")
-    nvim.wait(lambda: not question.exists(), what="the question to be taken")
+    assert refused(mod) is True
     for command, has_reason in (("ls", False), (CALL["command"], True), (CALL["command"], False)):
         call = client.start_call(
             "hook_permission", tool="Bash", input=json.dumps({"command": command}), suggestions="[]", agent=""
@@ -140,21 +139,18 @@ def test_the_card_of_a_refused_call_says_why_it_is_asked_about(begun, connect):
 
 
 def test_a_reason_cannot_hide_text_in_the_title(begun, connect):
-    nvim, folder = begun
+    nvim, mod = begun
     client = connect(nvim)
-    _, asked = report(folder, reason="bad\n\x1b[2Jnews \u202eevil")
-    nvim.wait(asked.exists, what="the mod to be told")
+    assert refused(mod, reason="bad\n\x1b[2Jnews \u202eevil")
     client.start_call("hook_permission", tool="Bash", input=json.dumps(CALL), suggestions="[]", agent="")
     nvim.wait_kind("question")
     nvim.wait_screen("Auto mode refused: bad news <202e>evil")
 
 
 def test_what_is_refused_while_the_user_is_elsewhere_stays_refused_and_is_said_once(begun, cli):
-    nvim, folder = begun
+    nvim, mod = begun
     nvim.cmd("doautocmd FocusLost")
-    question, asked = report(folder)
-    nvim.wait(lambda: not question.exists(), what="the question to be taken")
-    assert not asked.exists()
+    assert refused(mod) is False
     said = f"Auto mode refused Bash: {REASON}"
     nvim.wait_notice(said)
     denied(cli.starts()[0], tool_use_id="toolu_1")  # the same call
@@ -164,26 +160,24 @@ def test_what_is_refused_while_the_user_is_elsewhere_stays_refused_and_is_said_o
 
 
 def test_a_refusal_of_a_large_call_that_no_mod_reports_is_said(begun, cli):
-    nvim, folder = begun
+    nvim, _ = begun
     denied(cli.starts()[0], tool_name="Write", tool_input={"file_path": "/b", "content": "x" * 100_000})
     nvim.wait_notice(f"Auto mode refused Write: {REASON}")
-    assert not list(folder.glob("denied*"))
 
 
 @pytest.mark.parametrize(
-    "text", ["[1]\n", "no JSON\n", '{"tool": 1}\n', "x" * 20_000 + "\n"], ids=["list", "text", "number", "large"]
+    "arguments", [[1], {"tool": "Bash"}, {"tool": 1}, {"reason": "x" * 300_000}], ids=lambda one: str(one)[:20]
 )
-def test_a_malformed_report_asks_nothing(begun, text):
-    nvim, folder = begun
-    (folder / "refusal.1").write_text(text)
-    _, asked = report(folder, 2)
-    nvim.wait(asked.exists, what="the next one to be answered")
-    assert not (folder / "asked.1").exists()
+def test_a_malformed_report_asks_nothing(begun, arguments):
+    _, mod = begun
+    params = {"name": "refused", "arguments": arguments}
+    status, text = mod.post({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+    assert status == 413 or "error" in json.loads(text) or json.loads(text)["result"]["isError"], text
+    assert refused(mod) is True
 
 
 def test_without_neovim_the_hook_is_silent_and_leaves_nothing(begun, cli):
-    nvim, folder = begun
+    nvim, _ = begun
     os.kill(nvim.lua("return vim.fn.getpid()"), signal.SIGKILL)
     nvim.terminal.wait(lambda: nvim.terminal.exit_code() is not None, what="Neovim to end")
     denied(cli.starts()[0])
-    assert not folder.exists() or not list(folder.glob("denied*"))

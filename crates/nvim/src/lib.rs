@@ -247,10 +247,10 @@ fn agents_token(_arguments: Arguments) -> Result<Value, Error> {
     Ok(server.agents_token().map_or(Value::Nil, |token| Value::Json(token.reveal().into())))
 }
 
-/// `begin_run(name)` → the token for a program started under that name, or nil without an endpoint for agents.
+/// `begin_run(name, endpoint)` → the token for a program started under that name, or nil without such an endpoint.
 fn begin_run(mut arguments: Arguments) -> Result<Value, Error> {
-    let name = arguments.text("name")?;
-    let token = server::handle()?.begin_run(&name)?;
+    let (name, endpoint) = (arguments.text("name")?, arguments.text("endpoint")?);
+    let token = server::handle()?.begin_run(&name, &endpoint)?;
     Ok(token.map_or(Value::Nil, |token| Value::Json(token.reveal().into())))
 }
 

@@ -1,10 +1,10 @@
 //! Endpoints: the tools and methods behind a route, instructions and capabilities, limits.
 //!
-//! An endpoint is built once, when the server starts; its clients share it. There are three. `ide`, found by the lock
+//! An endpoint is built once, when the server starts; its clients share it. There are four. `ide`, found by the lock
 //! file, is for Claude Code CLIs and other clients of the seeds. `nvim`, for agents, has what a model may ask of the
 //! editor or change in it: Claude Code gets it with `--mcp-config` under the name `nvim` (it hides the tools of a
 //! server named `ide` from the model; measured with Claude Code 2.1.330); other MCP agents may use it too. `companion` is
-//! for Gemini CLI and Qwen Code, if the user wants it.
+//! for Gemini CLI and Qwen Code, if the user wants it; `mod` for the code of ours that runs inside a CLI.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -12,10 +12,10 @@ use claude_ide_protocol::mcp::{ListCapability, ServerCapabilities};
 use tokio::sync::Semaphore;
 
 use crate::{
-    endpoint_name::{COMPANION, IDE, NVIM},
+    endpoint_name::{COMPANION, IDE, MOD, NVIM},
     methods::{METHODS, Method, Methods, OFFERS},
     options::ServerOptions,
-    tools::{TOOLS, Tool, Toolbox, companion, nvim},
+    tools::{TOOLS, Tool, Toolbox, companion, mods, nvim},
 };
 
 const IDE_INSTRUCTIONS: &str = "This server is the editor that the user works in. Use its tools to show files and proposed \
@@ -34,6 +34,10 @@ const MAX_REQUESTS: usize = 16_384;
 const MAX_COST: usize = 1024;
 /// A companion listens as long as it lives, and ends without a word.
 const COMPANION_AWAY: Duration = Duration::from_secs(20);
+/// Our mod asks again at once while its CLI runs.
+const MOD_AWAY: Duration = Duration::from_secs(5);
+/// Our mod cuts what it reports.
+const MOD_MESSAGE_BYTES: usize = 256 << 10;
 const MAX_BATCH: usize = 1000;
 const MAX_BATCH_BYTES: usize = 8 << 20;
 
@@ -80,6 +84,14 @@ impl Endpoint {
     pub(crate) fn companion(options: &ServerOptions) -> Self {
         let mut endpoint = Self::new(options, (COMPANION, IDE_INSTRUCTIONS), &companion::TOOLS, [].iter());
         endpoint.limits.session = options.session_timeout.min(COMPANION_AWAY);
+        endpoint
+    }
+
+    /// The endpoint of our mod.
+    pub(crate) fn mods(options: &ServerOptions) -> Self {
+        let mut endpoint = Self::new(options, (MOD, ""), &mods::TOOLS, [].iter());
+        endpoint.limits.session = options.session_timeout.min(MOD_AWAY);
+        endpoint.limits.message_bytes = options.max_message_bytes.min(MOD_MESSAGE_BYTES);
         endpoint
     }
 

@@ -6,3 +6,5 @@ pub(crate) const IDE: &str = "ide";
 pub(crate) const COMPANION: &str = "companion";
 /// The endpoint of agents, also named so in the user's CLI.
 pub(crate) const NVIM: &str = "nvim";
+/// The endpoint of our mod, which runs inside CLIs that the editor starts.
+pub(crate) const MOD: &str = "mod";

@@ -159,19 +159,20 @@ impl Identity {
         self.state().secrets.companions.clone()
     }
 
-    /// Creates a secret for a run of an agent.
+    /// Creates a secret for a run of an agent, valid at one endpoint.
     ///
     /// # Errors
     /// [`ServerError::Random`] if the system has no random bytes.
-    pub(crate) fn begin_run(&self, name: &str) -> Result<Secret, ServerError> {
+    pub(crate) fn begin_run(&self, name: &str, endpoint: &str) -> Result<Secret, ServerError> {
         let secret = random()?;
-        self.state().runs.add(secret.clone(), Arc::new(Run { name: name.into(), owner: Owner::default() }));
+        let run = Run { name: name.into(), endpoint: endpoint.into(), owner: Owner::default() };
+        self.state().runs.add(secret.clone(), Arc::new(run));
         Ok(secret)
     }
 
-    /// The run with this secret.
-    pub(crate) fn run_of(&self, shown: &[u8]) -> Option<Arc<Run>> {
-        self.state().runs.find(shown).cloned()
+    /// The run with this secret, if it is valid at the endpoint.
+    pub(crate) fn run_of(&self, shown: &[u8], endpoint: &str) -> Option<Arc<Run>> {
+        self.state().runs.find(shown).filter(|run| *run.endpoint == *endpoint).cloned()
     }
 
     /// The processes that own runs.
@@ -244,6 +245,8 @@ impl Identity {
 pub(crate) struct Run {
     /// The editor's name for it.
     pub(crate) name: Box<str>,
+    /// The name of the endpoint at which its secret is valid.
+    endpoint: Box<str>,
     /// The process that owns the secret.
     pub(crate) owner: Owner,
 }
@@ -275,6 +278,6 @@ impl Known {
     /// Its run in the next server, which has runs of the same names.
     pub(crate) fn into_run(self) -> Option<Run> {
         let name = format!("{} of the last Neovim", self.run?).into();
-        Some(Run { name, owner: Owner::of(self.process) })
+        Some(Run { name, endpoint: self.endpoint, owner: Owner::of(self.process) })
     }
 }

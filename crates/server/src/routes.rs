@@ -55,6 +55,19 @@ impl Route {
         Self { paths: &["/nvim"], policy: NVIM, takes_posts: true, tokens, runs, endpoint: Arc::new(endpoint) }
     }
 
+    /// For our mod inside of a CLI that the editor has started: each such CLI has its own secret, and no other is valid.
+    pub(crate) fn mods(identity: &Identity, endpoint: Endpoint) -> Self {
+        let runs = Some(identity.clone());
+        Self {
+            paths: &["/mod"],
+            policy: NVIM,
+            takes_posts: true,
+            tokens: Vec::new(),
+            runs,
+            endpoint: Arc::new(endpoint),
+        }
+    }
+
     /// For companions, which post to the path at which CLIs open a socket.
     pub(crate) fn companions(identity: &Identity, endpoint: Endpoint) -> Self {
         let tokens = identity.companions().into_iter().zip(&COMPANIONS);
@@ -66,7 +79,7 @@ impl Route {
         if let Some((_, program)) = self.tokens.iter().find(|(token, _)| token.matches(shown)) {
             return Some(Access { run: None, program: *program });
         }
-        let run = self.runs.as_ref()?.run_of(shown)?;
+        let run = self.runs.as_ref()?.run_of(shown, self.endpoint.name)?;
         Some(Access { run: Some(run), program: None })
     }
 }
@@ -230,7 +243,7 @@ mod tests {
         let routes =
             vec![Route::ide(&identity, Endpoint::ide(&options)), Route::nvim(&identity, Endpoint::nvim(&options))];
         let routes = Routes::new(routes, "127.0.0.1");
-        let run = identity.begin_run("agent").unwrap();
+        let run = identity.begin_run("agent", "nvim").unwrap();
         let judge = |path: &str, header: &str, token: &str| {
             let request = Request::builder().uri(path).header("Host", "host.docker.internal:1").header(header, token);
             let request = request

@@ -170,6 +170,7 @@ fn routes(options: &ServerOptions, identity: &Identity) -> Routes {
     if options.companions.is_some() {
         routes.push(Route::companions(identity, Endpoint::companion(options)));
     }
+    routes.push(Route::mods(identity, Endpoint::mods(options)));
     Routes::new(routes, &options.host)
 }
 
@@ -248,13 +249,14 @@ impl ServerHandle {
         self.shared.routes.endpoint(NVIM).map(|_| self.shared.identity.agents_token())
     }
 
-    /// Creates a secret for a program that the editor starts, if there is an endpoint for agents. The process that
-    /// presents it first owns it, if the system shows processes; its clients carry the name.
+    /// Creates a secret for a program that the editor starts, if there is such an endpoint (`nvim` or `mod`), the only one
+    /// where it is valid. The process that presents it first owns it, if the system shows processes; its clients carry the
+    /// name.
     ///
     /// # Errors
     /// [`ServerError::Random`] if the system has no random bytes.
-    pub fn begin_run(&self, name: &str) -> Result<Option<Secret>, ServerError> {
-        self.shared.routes.endpoint(NVIM).map(|_| self.shared.identity.begin_run(name)).transpose()
+    pub fn begin_run(&self, name: &str, endpoint: &str) -> Result<Option<Secret>, ServerError> {
+        self.shared.routes.endpoint(endpoint).map(|_| self.shared.identity.begin_run(name, endpoint)).transpose()
     }
 
     /// Changes the folders or the name. The discovery file is updated soon.

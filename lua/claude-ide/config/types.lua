@@ -31,9 +31,10 @@
 ---@class claude-ide.Opts.hooks
 ---@field enabled? boolean Show Claude's requests in Neovim and on the web page, too; the first answer wins. Show its answers line by line in transcripts and on the page.
 ---@field held_dialog_s? integer Claude opens the dialog for a subagent's request or an MCP server's form only after Neovim has answered. How long Neovim holds them for you, in seconds. 0, or while Neovim is not focused and no page is served: ask in the terminal only.
+---@field mod? boolean Run a small program of ours inside Claude (`mod/` in the plugin's folder). It sends prompts without the keyboard, beside what you have typed there, tells `:Claude follow` at once what Claude does, and asks you about what auto mode refuses. Needs Claude Code 2.1.287 or newer; without it Neovim types, and reads transcripts.
 
 ---@class claude-ide.Opts.auto_mode
----@field refusals? "ask"|"leave" What becomes of a call that auto mode refuses. `ask`: you are asked, while Neovim is focused or a page is served. `leave`: it stays refused. Needs `hooks.enabled`, and Claude Code 2.1.287 or newer.
+---@field refusals? "ask"|"leave" What becomes of a call that auto mode refuses. `ask`: you are asked, while Neovim is focused or a page is served. `leave`: it stays refused. Needs `hooks.enabled` and `hooks.mod`, and Claude Code 2.1.287 or newer.
 
 ---@class claude-ide.Opts.workspace
 ---@field root_markers? string[] Files and folders that mark the root of a project.
@@ -286,9 +287,10 @@
 ---@class claude-ide.Config.hooks
 ---@field enabled boolean Show Claude's requests in Neovim and on the web page, too; the first answer wins. Show its answers line by line in transcripts and on the page.
 ---@field held_dialog_s integer Claude opens the dialog for a subagent's request or an MCP server's form only after Neovim has answered. How long Neovim holds them for you, in seconds. 0, or while Neovim is not focused and no page is served: ask in the terminal only.
+---@field mod boolean Run a small program of ours inside Claude (`mod/` in the plugin's folder). It sends prompts without the keyboard, beside what you have typed there, tells `:Claude follow` at once what Claude does, and asks you about what auto mode refuses. Needs Claude Code 2.1.287 or newer; without it Neovim types, and reads transcripts.
 
 ---@class claude-ide.Config.auto_mode
----@field refusals "ask"|"leave" What becomes of a call that auto mode refuses. `ask`: you are asked, while Neovim is focused or a page is served. `leave`: it stays refused. Needs `hooks.enabled`, and Claude Code 2.1.287 or newer.
+---@field refusals "ask"|"leave" What becomes of a call that auto mode refuses. `ask`: you are asked, while Neovim is focused or a page is served. `leave`: it stays refused. Needs `hooks.enabled` and `hooks.mod`, and Claude Code 2.1.287 or newer.
 
 ---@class claude-ide.Config.workspace
 ---@field root_markers string[] Files and folders that mark the root of a project.

@@ -23,7 +23,7 @@ local update = lazy("claude-ide.library.update")
 ---@field writing_tools fun(): string[]?, string?
 ---@field settings_with_hooks fun(text: string?, hooks_json: string): string?, string?
 ---@field agents_token fun(): string?, string?
----@field begin_run fun(name: string): string?, string?
+---@field begin_run fun(name: string, endpoint: "nvim"|"mod"): string?, string?
 ---@field set_offers fun(json: string): string[]?, string?
 ---@field set_workspace fun(json: string): boolean?, string?
 ---@field misleading_for_git fun(): string[]?, string?

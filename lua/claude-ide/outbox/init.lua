@@ -6,6 +6,7 @@
 -- Not here: what the agent of a chat has got already and will take up after its turn (chat/chat.lua), and mentions, which are for clients
 -- (context/mention/queue.lua).
 local lazy = require("claude-ide.lazy")
+local bridge = lazy("claude-ide.terminal.bridge")
 local bus = lazy("claude-ide.base.bus")
 local kept_words = lazy("claude-ide.ui.kept_words")
 local log = lazy("claude-ide.base.log")
@@ -71,6 +72,8 @@ local RULES = {
 ---@field problem? string why it cannot be resumed
 ---@field gone? "asked"|"sure" the session is not running: apparently, or certainly
 ---@field waits_for string why it is not sent yet
+---@field order? claude-ide.terminal.Order what the mod in its CLI has got, without a result yet
+---@field ordered? claude-ide.terminal.OrderResult
 ---@field behind? integer since when it waits behind text at the prompt
 ---@field is_said? boolean that was said
 
@@ -286,6 +289,9 @@ end
 ---@param entry claude-ide.outbox.Entry
 ---@return boolean done false: it has a result
 function M.take_back(entry)
+  if entry.order and not bridge.take_back(entry.order) then
+    return false -- the CLI has it: its result comes
+  end
   return remove(function(other)
     return other == entry
   end)
@@ -301,12 +307,14 @@ function M.counts()
   return counts
 end
 
----Removes all entries of a kind. Their `done` is not called.
+---Removes all entries of a kind that have no result yet. Their `done` is not called.
 ---@param kind claude-ide.outbox.Kind
 function M.drop(kind)
-  remove(function(entry)
-    return entry.kind == kind
-  end)
+  for _, entry in ipairs(vim.list_slice(waiting)) do
+    if entry.kind == kind then
+      M.take_back(entry)
+    end
+  end
 end
 
 return M

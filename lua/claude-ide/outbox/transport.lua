@@ -1,9 +1,13 @@
 -- How a text is handed to a session, by the kind of its receiver (route.lua): a chat, a CLI in a terminal, one that is not running.
+-- A prompt for a CLI with our mod goes over the bridge, beside what stands at its prompt; else, or if it is more than text, it is typed.
 -- Invariant: nothing is typed unless the CLI is idle at an empty prompt and the user does not type there.
 local lazy = require("claude-ide.lazy")
 local asks = lazy("claude-ide.chat.asks")
 local bus = lazy("claude-ide.base.bus")
+local bridges = lazy("claude-ide.terminal.bridge")
 local catalogue = lazy("claude-ide.sessions.catalogue")
+local log = lazy("claude-ide.base.log")
+local native = lazy("claude-ide.library.native")
 local notice = lazy("claude-ide.base.notice")
 local prompt = lazy("claude-ide.terminal.prompt")
 local route_to = lazy("claude-ide.outbox.route")
@@ -56,13 +60,44 @@ M.chat = {
   end,
 }
 
+---Whether a text is a prompt as it is: at the prompt a command or a mention would be more than that.
+---@param text string
+---@return boolean
+local function is_plain(text)
+  return not text:find("^%s*[/!#]") and not text:find("@", 1, true)
+end
+
+---Gives an entry to the mod in a CLI.
+---@param entry claude-ide.outbox.Entry
+---@param bridge claude-ide.terminal.Bridge
+local function order(entry, bridge)
+  entry.order = bridges.order(bridge, "submit", native.typed_text(entry.text) or "", function(result, why)
+    entry.order, entry.ordered = nil, result
+    log.info("an order to submit a prompt: %s %s", result, why)
+  end)
+end
+
+---@type table<claude-ide.terminal.OrderResult, { [1]: claude-ide.outbox.Outcome, [2]: string? }?>
+local ORDERED = { done = { "sent" }, lost = { "failed", "Claude did not confirm that it has it" } }
+
 M.terminal = {
   offer = function(entry, route)
+    if entry.order then
+      return "waits", "Claude takes it"
+    elseif ORDERED[entry.ordered] then
+      return unpack(ORDERED[entry.ordered])
+    end
     local live = route.live --[[@as claude-ide.sessions.Live]]
     local state, buf = live.state, route.buf --[[@as integer]]
     local is_later = not entry.after or (state.since or entry.after) >= entry.after
     if state.activity ~= "idle" or state.source ~= "record" or not is_later then
       return "waits", state.activity == "waiting" and ASKS or WORKS
+    end
+    local terminal = terminals.of_buffer(buf)
+    local bridge = terminal and not entry.ordered and is_plain(entry.text) and bridges.of(terminal)
+    if bridge then
+      order(entry, bridge)
+      return "waits", "Claude takes it"
     elseif not prompt.is_ready(buf) then
       local is_draft = prompt.has_draft(buf)
       return is_draft and "draft" or "waits",

@@ -1,7 +1,7 @@
--- What auto mode has refused and asks the user about instead: our mod (mod/hooks/register.js) reports each refusal, and waits until it is
+-- What auto mode has refused and asks the user about instead: our mod (mod/hooks/register.js) tells each refusal, and waits until it is
 -- known whether the user can answer. The dialog that opens then comes here as any other, without the reason: that is kept here for its
 -- card or diff. A refusal that stays one gets a notice.
--- Invariant: what is reported decides nothing but whether there is a question. A command of the model could have written it.
+-- Invariant: what is told decides nothing but whether there is a question. What the hook tells could be of a command of the model.
 local lazy = require("claude-ide.lazy")
 local hook_folder = lazy("claude-ide.terminal.hook_folder")
 local invisible_text = lazy("claude-ide.base.invisible_text")
@@ -68,15 +68,10 @@ local function say(tool, reason)
   notice.info({ ("Auto mode refused %s: %s"):format(shown(tool), shown(reason)) })
 end
 
----@param number integer
----@param done fun(): boolean
----@param line string
-local function on_refusal(number, done, line)
-  local refusal = read(line, { "id", "tool", "path", "input", "reason" })
-  if not refusal then
-    return
-  end
-  ---@cast refusal claude-ide.requests.Refusal
+---Takes what our mod tells of a refusal: the user is asked if they are here, else told.
+---@param refusal claude-ide.requests.Refusal
+---@param respond claude-ide.Respond whether they shall be asked
+function M.refused(refusal, respond)
   reported[#reported + 1] = refusal.id
   if #reported > MOST then
     table.remove(reported, 1)
@@ -88,13 +83,11 @@ local function on_refusal(number, done, line)
       if #refusals > MOST then
         table.remove(refusals, 1)
       end
-      hook_folder.ask_after_refusal(number)
     else
       say(refusal.tool, refusal.reason)
     end
-    done()
+    respond(is_here)
   end)
-  return true
 end
 
 ---@param text string the hook's input
@@ -149,7 +142,6 @@ end
 
 ---Handles refusals.
 M.attach = require("claude-ide.base.once")(function()
-  hook_folder.on("refusal", on_refusal)
   hook_folder.on("denied", on_denied)
 end)
 

@@ -34,7 +34,7 @@ local DISMISS_MS = 1000
 local running
 ---@type table<integer, claude-ide.Client>
 local clients = {}
----Clients of the other endpoints. Notifications for Claude Code are not sent to them.
+---Clients of the other endpoints, but for mods. Notifications for Claude Code are not sent to them.
 ---@type table<integer, claude-ide.Client>
 local agents = {}
 ---@type integer?
@@ -100,7 +100,14 @@ end)
 
 ---@param event { type: string, client: claude-ide.Client, reason?: string }
 local function on_client_event(event)
-  if event.client.endpoint ~= "ide" then
+  if event.client.endpoint == "mod" then
+    if event.type == "client_connected" then
+      bus.emit("mod_connected", event.client)
+    elseif event.type == "client_disconnected" then
+      bus.emit("mod_disconnected", event.client)
+    end
+    return
+  elseif event.client.endpoint ~= "ide" then
     on_agent_event(event)
     return
   end
@@ -387,23 +394,37 @@ function M.disconnect(client_id)
   return ok, err
 end
 
----URL and token of the `nvim` endpoint; nil: the server is not running, or has none.
----@param run? string name of a program about to start, which gets its own token
+---@param endpoint "nvim"|"mod"
+---@param run? string
 ---@return { url: string, token: string }?
-function M.agent_access(run)
+local function access(endpoint, run)
   if not running then
     return nil
   end
   local token, err
   if run then
-    token, err = native.begin_run(run)
+    token, err = native.begin_run(run, endpoint)
   else
     token, err = native.agents_token()
   end
   if err then
     log.error("no token for an agent: %s", err)
   end
-  return token and { url = address.of(running) .. "/nvim", token = token } or nil
+  return token and { url = ("%s/%s"):format(address.of(running), endpoint), token = token } or nil
+end
+
+---URL and token of the `nvim` endpoint; nil: the server is not running, or has none.
+---@param run? string name of a program about to start, which gets its own token
+---@return { url: string, token: string }?
+function M.agent_access(run)
+  return access("nvim", run)
+end
+
+---URL and token for our mod in a CLI; nil: the server is not running.
+---@param run string name of the CLI, which is about to start
+---@return { url: string, token: string }?
+function M.mod_access(run)
+  return access("mod", run)
 end
 
 ---Whether we disconnected this client, which still runs.

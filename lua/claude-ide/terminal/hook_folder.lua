@@ -148,13 +148,10 @@ local MOST_BYTES, LEFT_OUT_BYTES = 2048, 32
 
 ---Limits of what a signal says, where it may be longer.
 ---@type table<string, integer>
-local MOST_OF = { refusal = 16 * 1024, denied = 1024 * 1024 }
+local MOST_OF = { denied = 1024 * 1024 }
 
 ---Mode of the folder: 0700.
 local OWNER_ONLY = 448
-
----How long the answer to a refusal stays: longer than the mod waits for it.
-local ASKED_MS = 5000
 
 ---@alias claude-ide.terminal.Signal fun(number: integer, done: fun(): boolean, line: string): boolean? `done` ends an `ask`: false if it was given up; true if it will be called
 
@@ -203,7 +200,7 @@ local function on_signal(name)
     return
   end
   local text = file.read_now(path_of(name), MOST_OF[kind] or MOST_BYTES)
-  if not text or ((kind == "state" or kind == "refusal") and not text:find("\n")) then
+  if not text or (kind == "state" and not text:find("\n")) then
     return -- it is gone, or not written yet
   end
   open[name] = true
@@ -264,22 +261,6 @@ function M.hooks(is_chat)
     end
   end
   return hooks
-end
-
----The folder, for a CLI that asks there by other means than these hooks.
----@return string? path nil: it cannot be made
-function M.path()
-  return start()
-end
-
----Answers a `refusal`: the user shall be asked. The file is there for a moment.
----@param number integer
-function M.ask_after_refusal(number)
-  local name = ("asked.%d"):format(number)
-  write(name, "")
-  vim.defer_fn(function()
-    remove(name)
-  end, ASKED_MS)
 end
 
 ---Whether a CLI has these hooks.
@@ -354,7 +335,7 @@ function M.note(buf, text)
 end
 
 ---Handles a signal of hooks: a file of that name and a number, of a buffer or a process.
----@param kind "save"|"turn"|"told"|"stop"|"state"|"refusal"|"denied"
+---@param kind "save"|"turn"|"told"|"stop"|"state"|"denied"
 ---@param handler claude-ide.terminal.Signal
 function M.on(kind, handler)
   handlers[kind] = handlers[kind] or {}

@@ -230,7 +230,7 @@ local function spec_of(args, wanted)
     vim.list_extend(argv, mode)
     vim.list_extend(argv, agent_tools.of(RUN:format(next_id)))
     vim.list_extend(argv, hooks)
-    archive = mod.archive()
+    archive = mod.archive(RUN:format(next_id))
     argv[#argv + 1] = archive and "--plugin-dir=" .. archive -- with `=`, see terminal/agent_tools.lua
   end
   return {

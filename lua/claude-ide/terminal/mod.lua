@@ -1,15 +1,17 @@
--- Passes our mod to CLIs in terminals: JavaScript that runs inside them (mod/), by which a refusal of auto mode becomes a question.
+-- Passes our mod to CLIs in terminals: JavaScript that runs inside them (mod/), the other end of terminal/bridge.lua.
 -- Source: CLI 2.1.329. It reads a mod from a folder or a zip archive. It loads one from a folder again whenever a file there changes, so
 -- that a command of the model could put another in its place, which allows what it likes; and it writes files there. It unpacks an
 -- archive once, to a folder that it does not watch. CLI 2.0.77 has the flag, and ignores the mod; a missing archive is ignored, too.
 -- The hook PermissionDenied is for a CLI that has it, but no mods. It is in the archive, since older ones refuse settings with it.
--- Invariants: the archive is made anew for each CLI, and goes with it. It holds no secret.
+-- Invariant: the archive is made anew for each CLI, and goes with it. Its token is valid at the endpoint for mods alone, and only for the
+-- process that used it first: the CLI.
 local lazy = require("claude-ide.lazy")
 local config = lazy("claude-ide.config")
 local file = lazy("claude-ide.base.file")
 local hook_folder = lazy("claude-ide.terminal.hook_folder")
 local log = lazy("claude-ide.base.log")
 local root = lazy("claude-ide.base.root")
+local server = lazy("claude-ide.server")
 
 local M = {}
 
@@ -67,30 +69,37 @@ local function zip(files)
   return table.concat(entries) .. listed .. ending .. number(0, 2)
 end
 
+---@param access { url: string, token: string }
+---@param asks boolean whether a refusal of auto mode becomes a question
 ---@return string path
-local function packed()
-  local folder = assert(hook_folder.path(), "no folder can be made")
-  local files = { ["hooks/neovim.js"] = ("export const folder = %s\n"):format(vim.json.encode(folder)) }
+local function packed(access, asks)
+  local neovim = { url = "http://" .. access.url, token = access.token, asks = asks }
+  local files = { ["hooks/neovim.js"] = ("export const neovim = %s\n"):format(vim.json.encode(neovim)) }
   for _, name in ipairs(FILES) do
     local text, why = file.read_now(("%s/mod/%s"):format(root.dir(), name), MAX_BYTES)
     files[name] = assert(text, ("%s cannot be read: %s"):format(name, why or "unknown"))
   end
-  local hooks = vim.json.decode(files[HOOKS])
-  local command = { type = "command", command = hook_folder.command(DENIED), timeout = TIMEOUT_S }
-  hooks.hooks = { PermissionDenied = { { hooks = { command } } } }
-  files[HOOKS] = vim.json.encode(hooks)
+  if asks then
+    local hooks, denied =
+      vim.json.decode(files[HOOKS]), assert(hook_folder.command(DENIED), "no folder can be made")
+    local command = { type = "command", command = denied, timeout = TIMEOUT_S }
+    hooks.hooks = { PermissionDenied = { { hooks = { command } } } }
+    files[HOOKS] = vim.json.encode(hooks)
+  end
   local path = assert(file.private(".zip", zip(files)), "no file can be written")
   return path
 end
 
 ---Makes the archive for a CLI, if the options ask for it.
+---@param run string name of the CLI
 ---@return string? path
-function M.archive()
+function M.archive(run)
   local options = config.get()
-  if not options.hooks.enabled or options.auto_mode.refusals ~= "ask" then
+  local access = options.hooks.enabled and options.hooks.mod and server.mod_access(run)
+  if not access then
     return nil
   end
-  local ok, path = pcall(packed)
+  local ok, path = pcall(packed, access, options.auto_mode.refusals == "ask")
   if not ok then
     log.warn("Claude starts without our mod: %s", path)
   end

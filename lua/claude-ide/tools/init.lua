@@ -21,6 +21,7 @@ local MODULES = {
   editor = "check_document_dirty get_all_opened_file_paths get_current_file get_open_editors get_open_files "
     .. "get_workspace_folders open_buffers quickfix",
   files = "read_file reformat_file save_document write_file",
+  mod = "mod_next mod_refused mod_report",
   navigation = "call_hierarchy definition hover implementations outline references symbols type_hierarchy",
   notebooks = "execute_code notebook_cells run_cell",
   offers = "prompt read_resource",

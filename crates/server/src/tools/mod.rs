@@ -1,5 +1,5 @@
 //! The tools for clients, one row each: those of the IDE's endpoint in `ide.rs`, those of agents in
-//! `nvim.rs`, those of companions in `companion.rs`.
+//! `nvim.rs`, those of companions in `companion.rs`, those of our mod in `mods.rs`.
 //!
 //! A tool declares its arguments as [`fields`], which give the schema and the validation. It either answers at once
 //! from the server's state, or calls the editor (`lua/claude-ide/tools/init.lua` maps calls to modules) and converts
@@ -12,6 +12,7 @@ mod context;
 mod fields;
 mod hints;
 mod ide;
+pub(crate) mod mods;
 pub(crate) mod nvim;
 mod open_diff;
 mod open_file;

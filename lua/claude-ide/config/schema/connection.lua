@@ -169,6 +169,15 @@ return {
           .. "How long Neovim holds them for you, in seconds. 0, or while Neovim is not focused and no page is served: "
           .. "ask in the terminal only.",
       },
+      {
+        "mod",
+        kind = kind.boolean,
+        default = true,
+        doc = "Run a small program of ours inside Claude (`mod/` in the plugin's folder). It sends prompts without the "
+          .. "keyboard, beside what you have typed there, tells `:Claude follow` at once what Claude does, and asks you "
+          .. "about what auto mode refuses. Needs Claude Code 2.1.287 or newer; without it Neovim types, and reads "
+          .. "transcripts.",
+      },
     },
   },
   {
@@ -180,7 +189,7 @@ return {
         kind = kind.one_of({ "ask", "leave" }),
         default = "ask",
         doc = "What becomes of a call that auto mode refuses. `ask`: you are asked, while Neovim is focused or a page is "
-          .. "served. `leave`: it stays refused. Needs `hooks.enabled`, and Claude Code 2.1.287 or newer.",
+          .. "served. `leave`: it stays refused. Needs `hooks.enabled` and `hooks.mod`, and Claude Code 2.1.287 or newer.",
       },
     },
   },

@@ -1,0 +1,99 @@
+"""The bridge to our mod inside a CLI: prompts that it submits, and what is done where it does not. `tests/e2e/test_bridge_real_cli.py`
+has the real CLI."""
+
+import json
+import urllib.request
+
+import pytest
+from test_prompt_function import PROMPT, pasted
+
+from harness.fake_cli import FakeCli
+from harness.mod import Mod
+
+pytestmark = [pytest.mark.dealt, pytest.mark.one_nvim]
+
+BRIDGE = "require('claude-ide.terminal.bridge').of(require('claude-ide.terminal').list()[1])"
+
+
+@pytest.fixture
+def fake(tmp_path):
+    return FakeCli(tmp_path)
+
+
+@pytest.fixture
+def bridged(start_nvim, fake, sessions, project):
+    """A Neovim whose terminal runs an idle session, with a draft at its prompt, and the mod."""
+    (sessions.config / "sessions").mkdir(parents=True, exist_ok=True)
+    session = sessions.write(project, ("one", "two"))
+    nvim = start_nvim(env=fake.environment(mod=True), notices=True)
+    nvim.keys(":Claude<CR>")
+    nvim.wait(lambda: len(fake.starts()) == 1, what="the CLI")
+    fake.show_prompt("a draft")
+    sessions.record(fake.starts()[0]["pid"], session, "idle", cwd=project)
+    nvim.wait(
+        "(require('claude-ide.terminal').session() or { state = {} }).state.activity == 'idle'", what="the session"
+    )
+    nvim.wait(f"{BRIDGE} ~= nil", what="the mod")
+    return nvim
+
+
+def test_prompts_are_submitted_in_order_beside_a_draft(bridged, fake):
+    for text in ("the first\x1b[2J", "the second"):
+        assert bridged.lua(PROMPT, text, "") == [True]
+    bridged.wait("#(results or {}) == 2", what="both")
+    assert fake.orders() == [("submit", "the first"), ("submit", "the second")]
+    assert bridged.lua("return results") == ["sent", "sent"]
+    assert fake.typed() == b""
+
+
+@pytest.mark.parametrize("text", ["/status", "!ls", "# note", "look at @a.txt"])
+def test_what_is_more_than_text_at_a_prompt_is_typed(bridged, fake, text):
+    assert bridged.lua(PROMPT, text, "") == [True]
+    bridged.wait("require('claude-ide.outbox').list()[1].waits_for == \"text stands at its prompt\"")
+    fake.show_prompt()
+    bridged.wait("#(results or {}) == 1", what="it to be sent")
+    assert text.encode() in fake.typed()
+    assert fake.orders() == []
+
+
+def test_what_the_cli_refuses_is_typed(bridged, fake):
+    fake.answer_orders(submit=[False, "no"])
+    fake.show_prompt()
+    assert bridged.lua(PROMPT, "hello", "") == [True]
+    bridged.wait("#(results or {}) == 1", what="it to be sent")
+    assert fake.typed() == pasted("hello")
+    assert fake.orders() == [("submit", "hello")]
+
+
+def test_what_the_cli_does_not_confirm_is_not_sent_twice(bridged, fake):
+    fake.answer_orders(submit="silent")
+    bridged.lua("require('claude-ide.terminal.bridge').ORDER_MS = 50")
+    assert bridged.lua(PROMPT, "hello", "") == [True]
+    bridged.wait("#(results or {}) == 1", what="its end")
+    assert bridged.lua("return results") == ["Claude did not confirm that it has it"]
+    assert fake.orders() == [("submit", "hello")]
+    assert fake.typed() == b""
+
+
+def test_a_prompt_that_the_cli_has_is_not_taken_back(bridged, fake):
+    fake.answer_orders(submit="silent")
+    assert bridged.lua(PROMPT, "hello", "") == [True]
+    bridged.wait(lambda: fake.orders() == [("submit", "hello")], what="the order")
+    taken = bridged.lua("local box = require('claude-ide.outbox') return box.take_back(box.list()[1])")
+    assert taken is False
+    assert bridged.lua("return #require('claude-ide.outbox').list()") == 1
+
+
+def test_the_token_is_for_the_mods_endpoint_and_process_alone(bridged, fake):
+    (started,) = fake.starts()
+    mod = Mod(started)
+    status, text = mod.post({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+    assert (status, "this process is not the agent" in text) == (403, True)
+    request = urllib.request.Request(
+        mod.neovim["url"].removesuffix("mod") + "nvim", b"{}", {"Authorization": f"Bearer {mod.neovim['token']}"}
+    )
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        urllib.request.urlopen(request)
+    tools = json.loads(started["tools"])["mcpServers"]["nvim"]
+    status, _ = mod.post({}, token=tools["headers"]["Authorization"].removeprefix("Bearer "))
+    assert status == 401
