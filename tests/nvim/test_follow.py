@@ -226,13 +226,11 @@ def test_another_session_is_followed_when_the_first_has_been_quiet(follower, con
     tell = """
       local follow, bus = require("claude-ide.follow"), require("claude-ide.base.bus")
       follow.QUIET_MS = ...
-      bus.emit("transcript_grew", 99, {
-        info = function() return { file = "/other.jsonl", epoch = 0, agents = {} } end,
-        locations = function(_, _, _, done)
-          done({ offset = 1, locations = { { path = vim.fs.abspath and vim.fs.abspath("b.txt") or vim.fn.fnamemodify("b.txt", ":p"),
-            kind = "read", first = 1, last = 1 } } })
-        end,
-      })
+      local path = vim.fn.fnamemodify("b.txt", ":p")
+      bus.emit("calls_ended", 99, {
+        { id = "t", name = "Read", ["end"] = require("claude-ide.base.clock").now(),
+          location = { path = path, kind = "read", first = 1, last = 1 } },
+      }, { file = "/other.jsonl", is_subagent = false })
     """
     follower.nvim.lua(tell, 60_000)
     assert len(follower.nvim.lua("return require('claude-ide.follow').steps()")) == 1

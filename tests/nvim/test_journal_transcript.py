@@ -177,10 +177,46 @@ def test_a_transcript_that_is_only_begun_with_the_first_prompt_is_found(start_nv
     claude.wait(a_txt=(1, 1))
 
 
+COUNT_CALLS = """
+told = {}
+require("claude-ide.base.bus").on("calls_ended", function(_, calls)
+  for _, call in ipairs(calls) do
+    told[call.id] = (told[call.id] or 0) + 1
+  end
+end)
+"""
+
+
+def test_a_replaced_transcript_tells_no_call_again(claude):
+    claude.nvim.lua(COUNT_CALLS)
+    claude.prompt()
+    claude.edit("a.txt", "two", "TWO")
+    claude.wait(a_txt=(1, 1))
+    copy = claude.path.with_suffix(".copy")
+    copy.write_bytes(claude.path.read_bytes())
+    copy.rename(claude.path)
+    claude.edit("a.txt", "four", "FOUR")
+    claude.wait(a_txt=(2, 2))
+    assert list(claude.nvim.lua("return told").values()) == [1, 1]
+    claude.nvim.undo_turn()
+    assert claude.text("a.txt") == A
+
+
+def test_many_edits_that_are_read_at_once_are_all_known(claude):
+    claude.nvim.lua(COUNT_CALLS)
+    claude.prompt()
+    with claude.at_once():
+        for number in range(30):
+            (claude.project / f"{number}.txt").write_text("new\n")
+            claude.edited(f"{number}.txt", "old", "new", "old\n")
+    claude.nvim.wait(lambda: len(claude.changes()) == 30, what="all changes")
+    assert list(claude.nvim.lua("return told").values()) == [1] * 30
+
+
 @pytest.mark.slow
-def test_each_edit_of_a_long_turn_is_asked_for_once(claude):
+def test_each_edit_of_a_long_turn_is_told_once_and_without_its_texts(claude):
     claude.nvim.lua("""
-      asked = { edit_texts = 0, bytes = 0 }
+      asked = { calls = 0, bytes = 0 }
       local transport = require("claude-ide.sessions.transport")
       local request = transport.request
       transport.request = function(what, hear)
@@ -189,7 +225,7 @@ def test_each_edit_of_a_long_turn_is_asked_for_once(claude):
         return request(what, vim.tbl_extend("force", hear, {
           reply = function(result, err)
             if question then
-              asked[question] = (asked[question] or 0) + 1
+              asked.calls = asked.calls + #((result or {}).calls or {})
               asked.bytes = asked.bytes + #vim.json.encode(result or "")
             end
             reply(result, err)
@@ -205,5 +241,5 @@ def test_each_edit_of_a_long_turn_is_asked_for_once(claude):
             claude.edited(name, "old", "new", "old\n", more="x" * 20000)
         claude.nvim.wait(lambda batch=batch: len(claude.changes()) == 5 * batch + 5, what="the batch to be known")
     asked = claude.nvim.lua("return asked")
-    assert asked["edit_texts"] == 60
+    assert asked["calls"] == 60
     assert asked["bytes"] < 60 * 1000, asked

@@ -14,16 +14,15 @@ TELL = """
 local path, calls = ...
 local unapproved, stat = require("claude-ide.edits.unapproved"), vim.uv.fs_stat(path)
 local at = stat.ctime.sec * 1000 + stat.ctime.nsec / 1e6
-local changes = {}
 for _, call in ipairs(calls) do
   call.start, call["end"] = at + call.from, at + call.to
   if call.allowed_by == "edit" then
-    table.insert(changes, { path = path, start = call.start, ["end"] = call["end"] })
+    call.allowed_by, call.change = nil, { path = path, user_modified = false }
   end
 end
 local store = require("claude-ide.edits.journal.store")
 local turn = store.last_turn(1)
-unapproved.ended(1, turn, changes, vim.tbl_filter(function(call) return call.allowed_by ~= "edit" end, calls))
+unapproved.ended(1, turn, calls)
 unapproved.found(1, store.turn(turn), path)
 """
 COUNT_ANSWERS = """

@@ -17,6 +17,7 @@ use once_cell::sync::Lazy;
 
 use crate::boundary::Arguments;
 use crate::error::Error;
+use crate::sessions;
 use crate::value::Value;
 
 static JOURNAL: Lazy<Mutex<Journal>> = Lazy::new(Mutex::default);
@@ -123,10 +124,6 @@ const OPERATIONS: &[(&str, Operation)] = &[
         Ok(of_turn(&journal.turns().only(client, since, now().millis)))
     }),
     ("current_turn", |journal, given| Ok(of_turn(&journal.turns().current(client(given)?, now().millis)))),
-    ("turn_at", |journal, given| {
-        let (client, time) = (client(given)?, given.id("time")?);
-        Ok(Value::Id(journal.turns().at(client, time, now().millis)))
-    }),
     ("await_work", |journal, given| {
         journal.turns().await_work(client(given)?);
         Ok(Value::Nil)
@@ -307,12 +304,25 @@ fn found(journal: &mut Journal, given: &mut Arguments) -> Result<Value, Error> {
     Ok(of_file(journal, id))
 }
 
+/// `reported(path, real, secret, client, time, by_user, transcript, call, most)`: a call changed a file at a time. Its texts
+/// stay in the library; of more than `most` bytes they are not kept.
 fn reported(journal: &mut Journal, given: &mut Arguments) -> Result<Value, Error> {
     let file = opened(given, Source::Transcript)?;
-    let (turn, by_user) = (given.id("turn")?, given.flag("by_user")?);
-    let (before, after) = (given.optional_bytes("before")?, given.bytes("after")?);
-    let current = given.optional_bytes("current")?;
-    let edit = Reported { before: before.as_deref(), after: &after, current: current.as_deref(), turn, by_user };
+    let (client, time, by_user) = (client(given)?, given.id("time")?, given.flag("by_user")?);
+    let (transcript, call, most) = (given.id("transcript")?, given.text("call")?, given.id("most")?);
+    let Some(texts) = sessions::take_texts(transcript, &call) else { return Ok(Value::Bool(false)) };
+    let turn = journal.turns().at(client, time, now().millis);
+    let (before, after) = (texts.before.as_deref().map(str::as_bytes), texts.after.as_bytes());
+    let is_large = |text: &[u8]| u64::try_from(text.len()).map_or(true, |size| size > most);
+    if is_large(after) || before.is_some_and(is_large) {
+        return Ok(Value::Bool(false));
+    }
+    let current = match OnDisk::read(Path::new(OsStr::from_bytes(&file.path)), most) {
+        OnDisk::File { bytes, .. } => Some(bytes),
+        OnDisk::Missing => None,
+        OnDisk::TooLarge | OnDisk::Unreadable(_) => return Ok(Value::Bool(false)),
+    };
+    let edit = Reported { before, after, current: current.as_deref(), turn, by_user };
     Ok(Value::Bool(journal.reported(file, edit, now())))
 }
 

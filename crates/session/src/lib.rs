@@ -76,5 +76,5 @@ pub use text::Text;
 pub use time::{Millis, age};
 pub use tool_result::{EditTexts, FileChange, Hunk, Outcome};
 pub use transcript::{
-    Batch, Call, CallLocation, ChangedFile, ChangedFiles, Location, LocationKind, Locations, Position, Transcript,
+    Batch, ChangedFile, EndedCall, EndedCalls, Failure, Location, LocationKind, Position, Transcript,
 };

@@ -10,6 +10,7 @@ use crate::lenient::{Object, Scalar};
 use crate::message::{Block, Image, Part, ToolResult};
 use crate::model::{AllowedBy, HitRole, ToolStatus};
 use crate::text::Text;
+use crate::time::Millis;
 use crate::tool_result::{self, Outcome};
 
 #[derive(Debug, Default, Deserialize)]
@@ -17,6 +18,8 @@ use crate::tool_result::{self, Outcome};
 pub(crate) struct Body<'a> {
     #[serde(borrow)]
     pub(crate) uuid: Scalar<'a>,
+    #[serde(borrow)]
+    timestamp: Scalar<'a>,
     #[serde(borrow, rename = "type")]
     kind: Scalar<'a>,
     #[serde(borrow)]
@@ -152,12 +155,17 @@ impl<'a> Body<'a> {
         Some(ToolResult { allowed_by, ..tool_result(&block, self.outcome, max_text) })
     }
 
-    /// The id of the first tool call with a result in this line.
-    pub(crate) fn result_id(&self) -> Option<String> {
-        let blocks = raw_list(self.message.0.as_ref()?.content?);
-        let mut blocks = blocks.into_iter().filter_map(|raw| serde_json::from_str::<BodyBlock<'_>>(raw.get()).ok());
-        let result = blocks.find(|block| block.kind.text() == "tool_result")?;
-        Some(result.tool_use_id.text().to_owned())
+    /// The ids of the tool calls with a result in this line.
+    pub(crate) fn result_ids(&self) -> Vec<String> {
+        let blocks = self.message.0.as_ref().and_then(|message| message.content).map(raw_list).unwrap_or_default();
+        let blocks = blocks.into_iter().filter_map(|raw| serde_json::from_str::<BodyBlock<'_>>(raw.get()).ok());
+        let results = blocks.filter(|block| block.kind.text() == "tool_result");
+        results.map(|block| block.tool_use_id.text().to_owned()).collect()
+    }
+
+    /// When it was written.
+    pub(crate) fn time(&self) -> Option<Millis> {
+        Millis::parse(self.timestamp.text())
     }
 
     /// The CLI's raw record of the tool call.

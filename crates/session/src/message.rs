@@ -106,7 +106,7 @@ pub struct ToolResult {
     /// The CLI's own record, typed if it changed a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
-    /// What let it run, if the CLI's stream says so. Of a transcript: [`crate::Transcript::changed_files`].
+    /// What let it run, if the CLI's stream says so. Of a transcript: [`crate::Transcript::ended_calls`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_by: Option<AllowedBy>,
 }

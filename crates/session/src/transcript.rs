@@ -2,7 +2,7 @@
 //!
 //! Only the index stays in memory (measured: under 300 bytes a line); a message is read from the file on demand.
 
-mod changes;
+mod ended_calls;
 mod locations;
 mod shown;
 mod unrecorded;
@@ -24,8 +24,8 @@ use crate::message::{Block, Message};
 use crate::model::{RowKind, Usage};
 use crate::tail::{Tail, TailEvent};
 use crate::tool_result::EditTexts;
-pub use changes::{Call, ChangedFile, ChangedFiles};
-pub use locations::{CallLocation, Location, LocationKind, Locations};
+pub use ended_calls::{ChangedFile, EndedCall, EndedCalls, Failure};
+pub use locations::{Location, LocationKind};
 pub use shown::Batch;
 use unrecorded::ShownMessages;
 

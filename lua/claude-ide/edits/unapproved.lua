@@ -202,7 +202,7 @@ local LATE_MS = 1000
 ---@class claude-ide.unapproved.Terminal
 ---@field turn? integer
 ---@field told table<string, true> files of this turn that were warned of
----@field calls claude-ide.sessions.Call[] latest last
+---@field calls claude-ide.sessions.EndedCall[] that changed a file, or of which is known what let them run; latest last
 
 ---@type table<integer, claude-ide.unapproved.Terminal> by client
 local terminals = {}
@@ -249,21 +249,19 @@ end
 ---Calls of a CLI in a terminal, or of its subagents, ended.
 ---@param client integer
 ---@param turn? integer its last one
----@param changes claude-ide.sessions.ChangedFile[]
----@param calls claude-ide.sessions.Call[]
-function M.ended(client, turn, changes, calls)
+---@param calls claude-ide.sessions.EndedCall[]
+function M.ended(client, turn, calls)
   if not server.client(client) then
-    return -- it has left
+    return -- it has left, or is none of the server's
   end
   local terminal = terminal_of(client)
-  for _, change in ipairs(changes) do
-    local why = OTHERS[change.allowed_by]
-    if why then
+  for _, call in ipairs(calls) do
+    local change, why = call.change, OTHERS[call.allowed_by]
+    if change and why then
       warn_once(client, turn, normal(change.path), why)
     end
-    table.insert(terminal.calls, { allowed_by = "edit", start = change.start, ["end"] = change["end"] })
+    terminal.calls[#terminal.calls + 1] = (change or call.allowed_by) and call or nil
   end
-  vim.list_extend(terminal.calls, calls)
   while #terminal.calls > MAX_CALLS do
     table.remove(terminal.calls, 1)
   end
@@ -310,7 +308,7 @@ local function command_at(terminal, began, at)
         return nil
       end
       command = call.command
-    elseif call.allowed_by ~= "cli" and call.allowed_by ~= "edit" and began <= over and start <= at then
+    elseif call.allowed_by ~= "cli" and not call.change and began <= over and start <= at then
       return nil
     end
   end

@@ -33,18 +33,10 @@ local MOST_STEPS = 500
 ---@field said? string
 ---@field at integer milliseconds since the epoch
 
----@class claude-ide.follow.Reading a transcript
----@field offset integer bytes that were read
----@field epoch integer
----@field agent integer number of its agent: the session, then its subagents
----@field busy boolean
----@field again boolean
-
 ---@class claude-ide.follow.Following
 ---@field preview claude-ide.follow.Preview
 ---@field since integer milliseconds since the epoch
----@field readings table<string, claude-ide.follow.Reading> by file
----@field names table<string, string> of subagents, by file
+---@field subagents table<string, integer> their numbers, by file: the session is 1
 ---@field client? integer the followed one
 ---@field heard integer when it did something last
 ---@field paused boolean
@@ -158,30 +150,46 @@ local function follow(client)
   return true
 end
 
+---@param subagents table<string, integer>
+---@param reading claude-ide.sessions.Reading
+---@return integer number of its agent
+local function number_of(subagents, reading)
+  if reading.is_subagent and not subagents[reading.file] then
+    subagents[reading.file] = vim.tbl_count(subagents) + 2
+  end
+  return subagents[reading.file] or 1
+end
+
 ---@param client integer
----@param agent integer its number
----@param name? string of a subagent
----@param locations claude-ide.sessions.Location[]
-local function took(client, agent, name, locations)
-  local now = following --[[@as claude-ide.follow.Following]]
-  if #locations == 0 or not follow(client) then
+---@param calls claude-ide.sessions.EndedCall[]
+---@param reading claude-ide.sessions.Reading
+local function take(client, calls, reading)
+  local now = following
+  if not now then
+    return
+  end
+  local located = vim.tbl_filter(function(call)
+    return call.location ~= nil and (call["end"] or call.start or 0) >= now.since
+  end, calls)
+  if not located[1] or not follow(client) then
     return
   end
   local began = journal.began(client)
   if began and steps[1] and steps[#steps].at < began then
     steps, at_step = {}, nil
   end
-  for _, location in ipairs(locations) do
+  for _, call in ipairs(located) do
+    local location = call.location --[[@as claude-ide.sessions.Location]]
     ---@type claude-ide.follow.Step
     local step = {
       path = absolute(client, location.path),
       kind = location.kind,
       first = location.first,
       last = location.last,
-      agent = agent,
-      name = name,
+      agent = number_of(now.subagents, reading),
+      name = reading.name,
       said = location.said,
-      at = location.at or clock.now(),
+      at = call["end"] or clock.now(),
     }
     steps[#steps + 1] = step
     if #steps > MOST_STEPS then
@@ -194,44 +202,8 @@ local function took(client, agent, name, locations)
   end
 end
 
----@param client integer
----@param transcript claude-ide.sessions.Transcript
-local function read(client, transcript)
-  local now = following
-  if not now then
-    return
-  end
-  local info = transcript:info()
-  local reading = now.readings[info.file]
-  if not reading or reading.epoch ~= info.epoch then
-    local agent = reading and reading.agent or vim.tbl_count(now.readings) + 1
-    reading = { offset = 0, epoch = info.epoch, agent = agent, busy = false, again = false }
-    now.readings[info.file] = reading
-  end
-  for _, agent in ipairs(info.agents) do
-    now.names[agent.file] = agent.description or agent.agent_type
-  end
-  if reading.busy then
-    reading.again = true
-    return
-  end
-  reading.busy, reading.again = true, false
-  transcript:locations(reading.offset, now.since, function(found)
-    reading.busy = false
-    if following ~= now then
-      return
-    elseif found then
-      reading.offset = found.offset
-      took(client, reading.agent, now.names[info.file], found.locations)
-    end
-    if reading.again then
-      read(client, transcript)
-    end
-  end)
-end
-
 local listen = require("claude-ide.base.once")(function()
-  bus.on("transcript_grew", read)
+  bus.on("calls_ended", take)
 end)
 
 ---The user has taken the window: it stays as it is until they say so.
@@ -296,8 +268,7 @@ local function start()
   local now = {
     preview = preview.open(),
     since = clock.now(),
-    readings = {},
-    names = {},
+    subagents = {},
     heard = 0,
     paused = false,
     resting = false,

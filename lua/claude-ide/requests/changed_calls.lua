@@ -2,7 +2,7 @@
 -- call's result. The user is told where the CLI has refused the changed call.
 local lazy = require("claude-ide.lazy")
 local bus = lazy("claude-ide.base.bus")
-local ended_calls = lazy("claude-ide.sessions.ended_calls")
+local asked_calls = lazy("claude-ide.sessions.asked_calls")
 local hook_folder = lazy("claude-ide.terminal.hook_folder")
 local notice = lazy("claude-ide.base.notice")
 local position = lazy("claude-ide.base.position")
@@ -18,10 +18,7 @@ local MOST_BEFORE = 80
 ---What the CLI says of a changed call that it does not run.
 local REFUSED = { "^Permission to use .* has been denied", "updatedInput that failed schema validation" }
 
----@class claude-ide.hook_context.ChangedCall
----@field tool string
----@field input string its arguments before, as JSON
----@field at integer when it was asked for, in Unix milliseconds
+---@class claude-ide.hook_context.ChangedCall : claude-ide.sessions.AskedCall as it was before
 ---@field name string of the changed argument
 
 ---Calls whose result is not known yet.
@@ -60,34 +57,30 @@ local function words_of(result)
 end
 
 ---@param client integer
----@param transcript claude-ide.sessions.Transcript
-local function follow(client, transcript)
-  local oldest = (open[client] or {})[1]
-  if not oldest then
-    return
-  end
-  ended_calls.read(transcript, oldest.at, function(calls)
-    for _, call in ipairs(calls) do
-      for at, one in ipairs(open[client] or {}) do
-        if ended_calls.is(call, one) then
-          table.remove(open[client], at)
-          local words = words_of(call.result)
-          local is_refused = vim.iter(REFUSED):any(function(pattern)
-            return words:find(pattern) ~= nil
-          end)
-          if is_refused then
-            notice.warn(("The changed %s did not run: %s"):format(one.name, (words:gsub("%s+", " "))))
-          end
-          break
-        end
+---@param call claude-ide.sessions.Block that has ended
+local function call_ended(client, call)
+  for at, one in ipairs(open[client] or {}) do
+    if asked_calls.is(call, one) then
+      table.remove(open[client], at)
+      local words = words_of(call.result)
+      local is_refused = vim.iter(REFUSED):any(function(pattern)
+        return words:find(pattern) ~= nil
+      end)
+      if is_refused then
+        notice.warn(("The changed %s did not run: %s"):format(one.name, (words:gsub("%s+", " "))))
       end
+      return
     end
-  end)
+  end
 end
 
 local attach = require("claude-ide.base.once")(function()
   hook_folder.on("told", forget)
-  bus.on("transcript_grew", follow)
+  bus.on("calls_ended", function(client, calls, reading)
+    asked_calls.read(reading, calls, open[client] or {}, function(call)
+      call_ended(client, call)
+    end)
+  end)
   bus.on("client_disconnected", function(client)
     open[client.id] = nil
     untold[client.pid or 0] = nil
@@ -100,7 +93,7 @@ end)
 ---@param before string
 ---@param after string
 ---@param client? integer of a CLI in a terminal
----@param asked? { tool: string, input: string, at: integer }
+---@param asked? claude-ide.sessions.AskedCall
 function M.note(pid, name, before, after, client, asked)
   attach()
   if client and asked and asked.tool then

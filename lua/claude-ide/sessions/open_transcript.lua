@@ -86,6 +86,12 @@ function Transcript:ask(question, done)
   return cancel
 end
 
+---Its id in the library.
+---@return integer
+function Transcript:id()
+  return self.number
+end
+
 ---The current state, from memory.
 ---@return claude-ide.sessions.Info
 function Transcript:info()
@@ -118,22 +124,14 @@ function Transcript:edit_texts(tool_use_id, done)
   return self:ask({ edit_texts = { tool_use_id = tool_use_id } }, done)
 end
 
----Calls that changed files, for results from a byte offset on, and the next offset.
+---Calls that ended, for results from a byte offset on, and the next offset. The library keeps the texts of their changes until it is asked
+---again.
 ---@param offset integer 0 at first
 ---@param since integer omit calls that ended before
----@param done claude-ide.sessions.Done<claude-ide.sessions.ChangedFiles>
+---@param done claude-ide.sessions.Done<claude-ide.sessions.EndedCalls>
 ---@return fun() cancel
-function Transcript:changed_files(offset, since, done)
-  return self:ask({ changed_files = { offset = offset, since = since } }, done)
-end
-
----Places in files that calls read, changed or found, for results from a byte offset on, and the next offset.
----@param offset integer 0 at first
----@param since integer omit calls that ended before
----@param done claude-ide.sessions.Done<claude-ide.sessions.Locations>
----@return fun() cancel
-function Transcript:locations(offset, since, done)
-  return self:ask({ locations = { offset = offset, since = since } }, done)
+function Transcript:ended_calls(offset, since, done)
+  return self:ask({ ended_calls = { offset = offset, since = since } }, done)
 end
 
 ---Shows the branch through a message; nil: follow the newest branch.

@@ -188,42 +188,40 @@
 ---@field before? string nil: new file
 ---@field after string
 
----A tool call that changed a file.
+---A file that a call changed.
 ---@class claude-ide.sessions.ChangedFile
----@field tool_use_id string
 ---@field path string
 ---@field user_modified boolean
----@field start? integer
----@field end? integer
----@field allowed_by? claude-ide.sessions.AllowedBy
 
----@class claude-ide.sessions.Call another call
----@field allowed_by claude-ide.sessions.AllowedBy|"edit" edit: it changed a file
----@field command? string a shell command that the CLI allowed by itself
----@field start? integer
----@field end? integer
-
----@class claude-ide.sessions.ChangedFiles
----@field changes claude-ide.sessions.ChangedFile[] in order of their results
----@field calls claude-ide.sessions.Call[] likewise
----@field offset integer
-
----A subagent; its file opens like a session's. If its description or link to a call arrives after the call was drawn, a change names
----the call's row, or no rows if the call is another subagent's: read `agents` again.
 ---A place in a file that a call read, changed or found.
 ---@class claude-ide.sessions.Location
----@field tool_use_id string
 ---@field path string a search may name it relative to the session's folder
 ---@field kind "read"|"edit"|"create"|"search"
 ---@field first integer line, 1-based
 ---@field last? integer line; nil: to the end of the file
----@field at? integer when the call ended
 ---@field said? string the last line of what Claude said before it
 
----@class claude-ide.sessions.Locations
----@field locations claude-ide.sessions.Location[]
----@field offset integer for the next request
+---A tool call with a result.
+---@class claude-ide.sessions.EndedCall
+---@field id string
+---@field name string
+---@field status claude-ide.sessions.ToolStatus "running": it goes on in the background
+---@field message integer that made it, for `messages`
+---@field start? integer
+---@field end? integer when it had its result
+---@field allowed_by? claude-ide.sessions.AllowedBy
+---@field command? string a shell command that the CLI allowed by itself
+---@field change? claude-ide.sessions.ChangedFile
+---@field location? claude-ide.sessions.Location
+---@field failure? { path?: string, words: string } the file that it was to change, and the beginning of what the model was told
 
+---@class claude-ide.sessions.EndedCalls
+---@field calls claude-ide.sessions.EndedCall[] in order of their results
+---@field offset integer for the next request
+---@field more boolean there are more already
+
+---A subagent; its file opens like a session's. If its description or link to a call arrives after the call was drawn, a change names
+---the call's row, or no rows if the call is another subagent's: read `agents` again.
 ---@class claude-ide.sessions.Agent
 ---@field id string
 ---@field file string

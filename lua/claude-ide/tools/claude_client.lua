@@ -4,7 +4,7 @@ local lazy = require("claude-ide.lazy")
 local bus = lazy("claude-ide.base.bus")
 local card = lazy("claude-ide.requests.card")
 local config = lazy("claude-ide.config")
-local ended_calls = lazy("claude-ide.sessions.ended_calls")
+local asked_calls = lazy("claude-ide.sessions.asked_calls")
 local journal = lazy("claude-ide.edits.journal")
 local names = lazy("claude-ide.sessions.names")
 local notify = lazy("claude-ide.requests.notify")
@@ -23,15 +23,12 @@ local M = {}
 ---@field respond claude-ide.Respond
 
 ---A request that is also open as a dialog in the CLI's terminal.
----@class claude-ide.tools.TerminalAsk : claude-ide.tools.Handle
+---@class claude-ide.tools.TerminalAsk : claude-ide.tools.Handle, claude-ide.sessions.AskedCall
 ---@field requester claude-ide.requests.Requester
 ---@field ask claude-ide.chat.Ask
----@field at integer when it arrived, in Unix milliseconds
 ---@field holds_dialog? boolean the CLI opens the dialog only after the answer
 ---@field is_of_subagent? boolean
 ---@field has_dialog? boolean the session's record has said that the dialog waits
----@field tool string
----@field input string the call's arguments, as JSON
 
 ---The session's record may report the dialog up to 50 ms before the call, and at most 3 s after it.
 local DIALOG_MS, MOST_DIALOG_MS = 50, 3000
@@ -167,34 +164,27 @@ local function follow_dialogs(session)
   end
 end
 
----@type table<string, true> ids of calls whose result has closed a request
-local over = {}
-
 ---Closes requests whose call has a result, so that they were answered in the terminal: of several dialogs the record does not tell which
 ---was answered, and says "waiting" until the last one was.
 ---@param client integer
----@param transcript claude-ide.sessions.Transcript
-local function follow_results(client, transcript)
+---@param calls claude-ide.sessions.EndedCall[]
+---@param reading claude-ide.sessions.Reading
+local function follow_results(client, calls, reading)
   local function pending()
     return requests.pending(function(request)
       local asked = request.handle
       return request.requester.client == client and asked.ask ~= nil and asked.tool ~= nil
     end)
   end
-  local oldest = pending()[1]
-  if not oldest then
-    return
-  end
-  ended_calls.read(transcript, oldest.handle.at, function(calls)
-    for _, call in ipairs(calls) do
-      local request = not over[call.id]
-        and vim.iter(pending()):find(function(one)
-          return ended_calls.is(call, one.handle)
-        end)
-      if request then
-        over[call.id] = true
-        requests.close(request)
-      end
+  local asked = vim.tbl_map(function(request)
+    return request.handle
+  end, pending())
+  asked_calls.read(reading, calls, asked, function(call)
+    local request = vim.iter(pending()):find(function(one)
+      return asked_calls.is(call, one.handle)
+    end)
+    if request then
+      requests.close(request)
     end
   end)
 end
@@ -231,7 +221,7 @@ local attach = require("claude-ide.base.once")(function()
   bus.on("session_changed", function(change)
     follow_dialogs(change.session)
   end)
-  bus.on("transcript_grew", follow_results)
+  bus.on("calls_ended", follow_results)
   vim.api.nvim_create_autocmd("BufEnter", {
     group = vim.api.nvim_create_augroup("claude-ide.tools.claude_client", { clear = true }),
     desc = "Claude Code: open a held dialog when the user enters its terminal",

@@ -7,7 +7,7 @@ mod events;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use claude_ide_session::{Batch, Client, ConfigDir, ConfigDirs, Request, Service};
+use claude_ide_session::{Batch, Client, ConfigDir, ConfigDirs, EditTexts, Request, Service};
 
 use crate::error::Error;
 use crate::logging;
@@ -95,4 +95,9 @@ pub(crate) fn request(request: Request) -> Result<u64, Error> {
 /// [`Error::NoSessions`] before `start`.
 pub(crate) fn cancel(request: u64) -> Result<bool, Error> {
     Ok(client()?.cancel(request))
+}
+
+/// The texts of a change that a transcript has told last.
+pub(crate) fn take_texts(transcript: u64, call: &str) -> Option<EditTexts> {
+    client().ok()?.take_texts(transcript, call)
 }

@@ -80,7 +80,7 @@ mod tests {
         let result = r#"{"file":{"filePath":"/p/a","startLine":10,"numLines":4}}"#;
         let call = json!({ "event": "call", "id": "toolu_1", "tool": "Read", "agent": null, "result": result });
         let asked = Value::from(ask(TOOLS[0], &call).unwrap().args);
-        let location = json!({ "path": "/p/a", "kind": "read", "first": 10, "last": 13 });
+        let location = json!({ "path": "/p/a", "kind": "read", "first": 10, "last": 13, "said": null });
         let is_done = true;
         assert_eq!(
             asked,

@@ -28,7 +28,6 @@ use link::Link;
 pub use node::{Branch, Delta, Row, ToolRow};
 pub(crate) use node::{LineRef, Node, Tool, ToolEnd};
 use opening::{Openings, starts_agent};
-pub(crate) use results::ResultAt;
 
 /// Which messages of a file are its conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,34 +1,16 @@
 //! Where the results of tool calls lie.
 
 use super::{Index, LineRef};
-use crate::model::ToolStatus;
 use crate::time::Millis;
 
-/// The result of a finished call.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ResultAt {
-    pub(crate) at: LineRef,
-    /// When the call began.
-    pub(crate) started: Option<Millis>,
-    /// When the call ended.
-    pub(crate) ended: Option<Millis>,
-}
-
 impl Index {
-    /// Results at `offset` or later of calls that ran and ended at `since` or later, in the file's order, one a line.
-    pub(crate) fn results_from(&self, offset: u64, since: Millis) -> Vec<ResultAt> {
-        let mut found: Vec<_> = self
-            .tools
-            .iter()
-            .filter_map(|tool| {
-                let end = tool.end.filter(|end| end.status == ToolStatus::Done)?;
-                Some(ResultAt { at: tool.result?, started: tool.started, ended: end.time })
-            })
-            .filter(|result| result.ended.or(result.started).is_some_and(|time| time >= since))
-            .filter(|result| result.at.offset >= offset)
-            .collect();
-        found.sort_unstable_by_key(|result| result.at.offset);
-        found.dedup_by_key(|result| result.at.offset);
+    /// Lines at `offset` or later with results of calls that ended at `since` or later, in the file's order.
+    pub(crate) fn results_from(&self, offset: u64, since: Millis) -> Vec<LineRef> {
+        let is_late = |time: Option<Millis>| time.is_some_and(|time| time >= since);
+        let late = self.tools.iter().filter(|tool| is_late(tool.end.and_then(|end| end.time).or(tool.started)));
+        let mut found: Vec<_> = late.filter_map(|tool| tool.result).filter(|at| at.offset >= offset).collect();
+        found.sort_unstable_by_key(|at| at.offset);
+        found.dedup();
         found
     }
 }

@@ -19,6 +19,7 @@ use crate::error::{SessionError, chain};
 use crate::id::SessionId;
 use crate::search::{SearchOptions, SearchReport, search};
 use crate::store::Scope;
+use crate::tool_result::EditTexts;
 
 /// A running request or an open transcript.
 enum Task {
@@ -150,12 +151,21 @@ impl Client {
         Ok(id)
     }
 
+    /// Takes the texts of a change that the last question for ended calls of an open transcript has told.
+    #[must_use]
+    pub fn take_texts(&self, transcript: u64, call: &str) -> Option<EditTexts> {
+        self.transcript(transcript).ok()?.take_texts(call)
+    }
+
+    fn transcript(&self, number: u64) -> Result<Arc<OpenTranscript>, ServiceError> {
+        match lock(&self.tasks).get(&number) {
+            Some(Task::Transcript(transcript)) => Ok(Arc::clone(transcript)),
+            Some(Task::Request(_)) | None => Err(ServiceError::UnknownTranscript { number }),
+        }
+    }
+
     fn ask(&self, ask: Ask) -> Result<u64, ServiceError> {
-        let number = ask.transcript;
-        let transcript = match lock(&self.tasks).get(&number) {
-            Some(Task::Transcript(transcript)) => Arc::clone(transcript),
-            Some(Task::Request(_)) | None => return Err(ServiceError::UnknownTranscript { number }),
-        };
+        let transcript = self.transcript(ask.transcript)?;
         let pending = self.begin()?;
         let id = pending.id();
         transcript.ask(pending, ask);

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, Weak};
 
 use super::follows::Follower;
 use super::lock::lock;
-use super::reader::{News, Reader};
+use super::reader::{HeldTexts, News, Reader};
 use super::request::Ask;
 use super::request_sink::{Pending, RequestSink};
 use super::shared::Shared;
@@ -17,6 +17,7 @@ use super::sink::Growth;
 use crate::cancel::Cancel;
 use crate::error::chain;
 use crate::id::SessionId;
+use crate::tool_result::EditTexts;
 use crate::transcript::{Batch, Transcript};
 use crate::watch::FollowId;
 
@@ -65,6 +66,7 @@ pub(super) struct OpenTranscript {
     line: Mutex<Line>,
     /// Absent while a thread works with it.
     reader: Mutex<Option<Reader>>,
+    texts: HeldTexts,
     follow: Mutex<Option<FollowId>>,
 }
 
@@ -76,7 +78,7 @@ impl OpenTranscript {
         session: Option<SessionId>,
     ) -> Arc<Self> {
         let (line, reader, follow) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Arc::new(Self { owner, shared, cancel, session, line, reader, follow })
+        Arc::new(Self { owner, shared, cancel, session, line, reader, texts: Arc::default(), follow })
     }
 
     pub(super) fn open(self: &Arc<Self>, pending: Pending, file: PathBuf) {
@@ -86,6 +88,11 @@ impl OpenTranscript {
     /// Queues a question. If the transcript is closed, dropping the question answers it.
     pub(super) fn ask(self: &Arc<Self>, pending: Pending, ask: Ask) {
         self.send(Message::Ask(pending, ask));
+    }
+
+    /// Takes the texts of one of the changes that were told last.
+    pub(super) fn take_texts(&self, call: &str) -> Option<EditTexts> {
+        lock(&self.texts).remove(call)
     }
 
     /// Closes the transcript. Its memory is freed on a pool thread: it may be large.
@@ -187,7 +194,8 @@ impl OpenTranscript {
 
     fn open_now(self: &Arc<Self>, pending: Pending, file: PathBuf, at: &At) -> Option<Reader> {
         let id = pending.id();
-        let opened = Reader::open(id, file, Arc::clone(&at.shared.agent_folders), self.cancel.clone());
+        let opened =
+            Reader::open(id, file, Arc::clone(&at.shared.agent_folders), Arc::clone(&self.texts), self.cancel.clone());
         let opened = opened.map_err(|error| chain(&error)).and_then(|reader| Ok((reader.info(true)?, reader)));
         match opened {
             Ok((info, reader)) => {

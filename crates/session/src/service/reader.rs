@@ -4,12 +4,14 @@
 //! epoch, since messages get other numbers. Invariants: a question is answered within its epoch or refused; subagents
 //! are reported when they change, not with every line.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 use serde_json::Value as Json;
 
+use super::lock::lock;
 use super::request::{Ask, Question};
 use super::sink::Change;
 use crate::agent::{Agent, AgentFolders};
@@ -20,6 +22,7 @@ use crate::index::{Delta, Row};
 use crate::model::Usage;
 use crate::render::OfFile;
 use crate::time::Millis;
+use crate::tool_result::EditTexts;
 use crate::transcript::{Batch, Position, Transcript};
 
 /// Bytes read of a transcript's end at first.
@@ -59,6 +62,9 @@ pub(super) struct News {
     pub(super) agents: bool,
 }
 
+/// The texts of the changes that were told last, by call: a client has the library use them, and takes none of them itself.
+pub(super) type HeldTexts = Arc<Mutex<HashMap<String, EditTexts>>>;
+
 pub(super) struct Reader {
     id: u64,
     transcript: Transcript,
@@ -67,6 +73,7 @@ pub(super) struct Reader {
     /// The subagents, and the change of their folders that they reflect.
     agents: Vec<Agent>,
     looked: u64,
+    texts: HeldTexts,
     cancel: Cancel,
 }
 
@@ -79,6 +86,7 @@ impl Reader {
         id: u64,
         file: PathBuf,
         folders: Arc<Mutex<AgentFolders>>,
+        texts: HeldTexts,
         cancel: Cancel,
     ) -> Result<Self, SessionError> {
         let mut bytes = FIRST_BYTES;
@@ -87,7 +95,7 @@ impl Reader {
             bytes *= 4;
             transcript = Transcript::open_end(&file, bytes, &cancel)?;
         }
-        let mut reader = Self { id, transcript, epoch: 1, folders, agents: Vec::new(), looked: 0, cancel };
+        let mut reader = Self { id, transcript, epoch: 1, folders, agents: Vec::new(), looked: 0, texts, cancel };
         reader.look_at_agents(true);
         Ok(reader)
     }
@@ -231,10 +239,12 @@ impl Reader {
                 Ok(Json::Array(messages))
             }
             Question::EditTexts { tool_use_id } => reply(transcript.edit_texts(&tool_use_id)),
-            Question::ChangedFiles { offset, since } => {
-                reply(transcript.changed_files(offset, Millis(since), &self.cancel))
+            Question::EndedCalls { offset, since } => {
+                let mut found = transcript.ended_calls(offset, Millis(since), &self.cancel);
+                let texts = found.as_mut().map(|found| std::mem::take(&mut found.texts)).unwrap_or_default();
+                *lock(&self.texts) = texts;
+                reply(found)
             }
-            Question::Locations { offset, since } => reply(transcript.locations(offset, Millis(since), &self.cancel)),
             Question::ShowBranch { through } => {
                 let delta = transcript.show_branch(through.map(NodeId::from_number)).map_err(|error| chain(&error))?;
                 json(&Moved { delta: Change { delta, shift: None }, info: self.info(false)? })
@@ -296,7 +306,7 @@ mod tests {
             fs::write(folder.join(format!("agent-{number}.jsonl")), "{}\n").unwrap();
             fs::write(folder.join(format!("agent-{number}.meta.json")), r#"{"toolUseId":"t"}"#).unwrap();
         }
-        let mut reader = Reader::open(1, file.clone(), Arc::default(), Cancel::new()).unwrap();
+        let mut reader = Reader::open(1, file.clone(), Arc::default(), Arc::default(), Cancel::new()).unwrap();
         assert_eq!(reader.agents.len(), 2000);
         let deadline = Instant::now() + Duration::from_secs(60);
         let mut best = Duration::MAX;

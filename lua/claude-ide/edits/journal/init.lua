@@ -5,6 +5,7 @@ local announce = lazy("claude-ide.edits.journal.announce")
 local background = lazy("claude-ide.terminal.background")
 local bus = lazy("claude-ide.base.bus")
 local changes = lazy("claude-ide.edits.journal.changes")
+local client_transcripts = lazy("claude-ide.sessions.client_transcripts")
 local clock = lazy("claude-ide.base.clock")
 local expected_write = lazy("claude-ide.edits.watch.expected_write")
 local ide_sessions = lazy("claude-ide.sessions")
@@ -43,6 +44,14 @@ local function on_found(client)
 end
 
 ---@param client integer
+---@param session_of? fun(): string? its current session; default: the client process's
+---@param since? integer milliseconds since the epoch; default: now
+local function read_transcript(client, session_of, since)
+  transcript_edits.attach()
+  client_transcripts.read(client, session_of, since)
+end
+
+---@param client integer
 ---@param turn integer
 ---@param at integer when Neovim learned of it, in milliseconds since the epoch
 ---@param was_running boolean the end of the turn before was not seen
@@ -50,7 +59,7 @@ end
 local function follow_turn(client, turn, at, was_running, unconnected)
   local folder, session = unconnected and unconnected.folder, unconnected and unconnected.session
   shell.begin(client, turn, at, folder, was_running, on_found(client))
-  transcript_edits.begin(client, session)
+  read_transcript(client, session)
   if not unconnected then
     turns.follow(client)
   end
@@ -134,7 +143,7 @@ end
 function M.edits_over(client)
   observe.settle(client, store.edits_over(client))
   shell.finish(client, on_found(client))
-  transcript_edits.finish(client)
+  read_transcript(client)
 end
 
 ---Handles a client's exit, perhaps in the middle of a turn.
@@ -143,7 +152,7 @@ function M.left(client)
   shell.stop(client, observe.found_changed)
   observe.left(client)
   expected_write.client_gone(client)
-  transcript_edits.stop(client)
+  client_transcripts.stop(client)
   store.leave(client)
 end
 
@@ -242,7 +251,9 @@ local function follow_background(session, since)
     next_background = next_background - 1
     in_background[session] = next_background
     store.only_turn(next_background, since)
-    transcript_edits.follow(next_background, since, session)
+    read_transcript(next_background, function()
+      return session
+    end, since)
   end
 end
 
@@ -256,7 +267,7 @@ end
 local follow_server = require("claude-ide.base.once")(function()
   bus.on("client_ready", function(client)
     vim.defer_fn(warm_up, 0)
-    transcript_edits.begin(client.id)
+    read_transcript(client.id)
     join(client)
   end)
   bus.on("client_changed", join)

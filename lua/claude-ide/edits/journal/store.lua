@@ -72,7 +72,7 @@ local privacy = lazy("claude-ide.server.privacy")
 ---@field copied_for fun(turn: integer, at: integer) records a checkpoint of a turn
 ---@field found fun(path: string, real: string, secret: boolean, turn: integer, before?: string, mode?: integer, since: integer, taken: integer, is_start: boolean): claude-ide.journal.File
 ---@field met_in fun(turn: integer, since: integer): string[] files whose announced edit found unrecorded contents, as resolved paths
----@field reported fun(path: string, real: string, secret: boolean, turn: integer, by_user: boolean, before?: string, after: string, current?: string): boolean
+---@field reported fun(path: string, real: string, secret: boolean, client: integer, time: integer, by_user: boolean, transcript: integer, call: string, most: integer): boolean takes the texts of a change that an open transcript has told last; texts of more than so many bytes are ignored
 ---@field may_have fun(file: integer, scope: string): boolean whether it may have changes of Claude's
 ---@field change fun(file: integer, scope: string, kind: claude-ide.journal.TextKind, text?: string): claude-ide.journal.Change?
 ---@field keep fun(file: integer, scope: string, kind: claude-ide.journal.TextKind, text?: string, hunk?: integer): boolean? false: kept already; nil: no such change
@@ -82,7 +82,6 @@ local privacy = lazy("claude-ide.server.privacy")
 ---@field start_turn fun(client: integer, at: integer, sent?: integer, reports_end: boolean): claude-ide.journal.Turn
 ---@field turn_alone fun(client: integer): claude-ide.journal.Turn a turn beside the client's current one
 ---@field only_turn fun(client: integer, since: integer): claude-ide.journal.Turn of a client whose prompts are not known
----@field turn_at fun(client: integer, time: integer): integer the turn that ran at a time, in milliseconds since the epoch
 ---@field await_work fun(client: integer) work that its session tells of begins a turn
 ---@field activity fun(client: integer, is_busy: boolean, since?: integer): { began?: claude-ide.journal.Turn, is_over?: true }? what its session does, and what follows
 ---@field edits_over fun(client: integer): boolean whether its turn is over, not just a step of it

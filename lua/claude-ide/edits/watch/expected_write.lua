@@ -317,14 +317,6 @@ local function of_client(client)
   end, unreported())
 end
 
----Since when results of a client are looked for in its transcripts.
----@param client integer
----@return integer? at milliseconds since the epoch; nil: none are
-function M.unreported_since(client)
-  local oldest = of_client(client)[1]
-  return oldest and oldest.at
-end
-
 ---Handles a call in a client's transcript that changed a file. The report is late, so writes expected since the call ended stay open.
 ---@param client integer
 ---@param path string
@@ -340,14 +332,14 @@ end
 ---Handles a call in a client's transcript that did not change a file.
 ---@param client integer
 ---@param path string
----@param call claude-ide.sessions.Block
+---@param call claude-ide.sessions.EndedCall
 function M.failed(client, path, call)
   local ended = call["end"] or 0
   local one = vim.iter(of_client(client)):rev():find(function(other)
     return other.path == path and other.at <= ended and (not other.till or ended <= other.till)
   end)
   if one and call.status == "failed" then
-    refuse(one, words_of(call.result))
+    refuse(one, call.failure and call.failure.words or "")
   elseif one then
     result_known(one) -- the user knows of calls they stopped
   end

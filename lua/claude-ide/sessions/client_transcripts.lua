@@ -1,0 +1,263 @@
+-- Reads the transcripts of clients' sessions and of their subagents as they grow, and tells of the result of each call once
+-- (`calls_ended`). No other module reads on in a transcript. Without one only what it tells is missing.
+local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.base.bus")
+local clock = lazy("claude-ide.base.clock")
+local log = lazy("claude-ide.base.log")
+local retry = lazy("claude-ide.base.retry")
+local server = lazy("claude-ide.server")
+local sessions = lazy("claude-ide.sessions")
+local soon = lazy("claude-ide.base.soon")
+
+local M = {}
+
+---Subagents of a turn write their own transcripts.
+local MAX_AGENTS = 32
+
+---How long a finished subagent is followed: its last lines may be read after it is known to have finished.
+local LAST_MS = 2000
+
+---Delay after a change: one edit writes several lines.
+local QUIET_MS = 60
+
+---How long to look for a transcript that does not exist yet.
+local PATIENCE_MS = 12000
+
+---@class claude-ide.sessions.Reading one transcript
+---@field file string
+---@field transcript claude-ide.sessions.Transcript set once it is open
+---@field since integer milliseconds since the epoch: calls that ended before are ignored
+---@field is_subagent boolean
+---@field name? string of a subagent
+---@field package close fun()
+---@field package seen table<string, true> calls that were told
+---@field package offset integer up to which results were read
+---@field package ending? boolean its subagent has finished
+---@field package last? boolean read once more, then no longer followed
+---@field package ended? boolean no longer followed
+---@field package busy boolean it is being opened, or asked
+---@field package again boolean
+
+---@class claude-ide.sessions.Reader one client
+---@field client integer
+---@field session_of fun(): string? its current session
+---@field session? string the one being read
+---@field stop_finding? fun() set while its transcript is searched
+---@field since integer milliseconds since the epoch: older calls are ignored
+---@field files table<string, claude-ide.sessions.Reading>
+
+---@type table<integer, claude-ide.sessions.Reader>
+local readers = {}
+
+local follow ---@type fun(reader: claude-ide.sessions.Reader, file: string, is_subagent: boolean): claude-ide.sessions.Reading
+local read ---@type fun(reader: claude-ide.sessions.Reader, reading: claude-ide.sessions.Reading)
+
+---@param reader claude-ide.sessions.Reader
+---@param file string
+---@param is_subagent boolean
+---@return claude-ide.sessions.Reading
+local function new_reading(reader, file, is_subagent)
+  local reading = {
+    file = file,
+    since = reader.since,
+    is_subagent = is_subagent,
+    seen = {},
+    offset = 0,
+    busy = true,
+    again = false,
+    close = function() end,
+  } --[[@as claude-ide.sessions.Reading]]
+  reader.files[file] = reading
+  return reading
+end
+
+---@param reader claude-ide.sessions.Reader
+---@param file string
+---@return boolean
+local function was_written_since(reader, file)
+  local stat = vim.uv.fs_stat(file)
+  return stat ~= nil and stat.mtime.sec * 1000 + stat.mtime.nsec / 1e6 >= reader.since
+end
+
+---Reads the transcript of a finished subagent to its end.
+---@param reader claude-ide.sessions.Reader
+---@param reading claude-ide.sessions.Reading
+local function finish_agent(reader, reading)
+  reading.ending = true
+  vim.defer_fn(function()
+    reading.last = true
+    read(reader, reading)
+  end, LAST_MS)
+end
+
+---Follows running subagents, and finished ones for a moment, even if they were never seen running.
+---@param reader claude-ide.sessions.Reader
+---@param agents claude-ide.sessions.Agent[]
+local function follow_agents(reader, agents)
+  local followed = 0
+  for _, other in pairs(reader.files) do
+    followed = followed + (other.ended and 0 or 1)
+  end
+  for _, agent in ipairs(agents) do
+    local known = reader.files[agent.file]
+    if not known and not agent.running and not was_written_since(reader, agent.file) then
+      known = new_reading(reader, agent.file, true)
+      known.ended = true
+    elseif not known and followed <= MAX_AGENTS then
+      followed = followed + 1
+      known = follow(reader, agent.file, true)
+    end
+    if known then
+      known.name = agent.description or agent.agent_type
+    end
+    if known and not known.ended and not known.ending and not agent.running then
+      finish_agent(reader, known)
+    end
+  end
+end
+
+---@param reader claude-ide.sessions.Reader
+---@param reading claude-ide.sessions.Reading
+---@param calls claude-ide.sessions.EndedCall[]
+local function tell(reader, reading, calls)
+  -- A replaced file is read from the start.
+  local fresh = vim.tbl_filter(function(call)
+    return not reading.seen[call.id]
+  end, calls)
+  for _, call in ipairs(fresh) do
+    reading.seen[call.id] = true
+  end
+  if fresh[1] then
+    bus.emit("calls_ended", reader.client, fresh, reading)
+  end
+end
+
+function read(reader, reading)
+  if reading.ended then
+    return
+  elseif reading.busy then
+    reading.again = true
+    return
+  end
+  reading.busy, reading.again = true, false
+  local is_last = reading.last
+  follow_agents(reader, reading.transcript:info().agents)
+  bus.emit("transcript_grew", reader.client)
+  reading.transcript:ended_calls(reading.offset, reader.since, function(found)
+    reading.busy = false
+    if found then
+      reading.offset = found.offset
+      tell(reader, reading, found.calls)
+    end
+    if reading.again or found and found.more then
+      read(reader, reading)
+    elseif is_last then
+      reading.close()
+    end
+  end)
+end
+
+function follow(reader, file, is_subagent)
+  local reading = new_reading(reader, file, is_subagent)
+  local read_soon = soon(function()
+    read(reader, reading)
+  end, QUIET_MS)
+  local cancel = sessions.open(file, function(transcript, err)
+    if not transcript then
+      reading.ended = true
+      log.debug("a transcript is not read: %s", err)
+      return
+    end
+    reading.transcript, reading.busy = transcript, false
+    read_soon()
+  end, function(delta)
+    reading.offset = delta.reset and 0 or reading.offset
+    read_soon()
+  end)
+  reading.close = function()
+    reading.ended = true
+    cancel()
+  end
+  return reading
+end
+
+---@param reader claude-ide.sessions.Reader
+local function close_reader(reader)
+  for _, reading in pairs(reader.files) do
+    reading.close()
+  end
+  if reader.stop_finding then
+    reader.stop_finding()
+  end
+  reader.files, reader.session, reader.stop_finding = {}, nil, nil
+end
+
+---Reads the transcript of a client's session once it exists: it is created with the first prompt.
+---@param reader claude-ide.sessions.Reader
+local function find(reader)
+  local session = reader.session_of()
+  if not session or (reader.session == session and (reader.stop_finding or next(reader.files))) then
+    return
+  end
+  close_reader(reader)
+  reader.session = session
+  reader.stop_finding = retry.until_found(
+    function(answer)
+      sessions.find(session, answer)
+    end,
+    PATIENCE_MS,
+    function(file)
+      reader.stop_finding = nil
+      if file then
+        follow(reader, file, false)
+      end
+    end
+  )
+end
+
+---Follows the sessions of connected CLIs.
+local attach = require("claude-ide.base.once")(function()
+  sessions.attach()
+  bus.on("session_changed", function(change)
+    for _, client in ipairs(server.clients()) do
+      if client.pid == change.session.pid then
+        M.read(client.id)
+      end
+    end
+  end)
+end)
+
+---Reads what a client's session does from now on. Called again where a turn begins or ends: the session may be another one.
+---@param client integer
+---@param session_of? fun(): string? its current session; default: the client process's
+---@param since? integer milliseconds since the epoch: calls that ended before are ignored; default: now
+function M.read(client, session_of, since)
+  local known = server.client(client)
+  if known and known.mapped then
+    return -- its transcript names files by other paths than those of this machine
+  end
+  attach()
+  readers[client] = readers[client]
+    or {
+      client = client,
+      session_of = session_of or function()
+        local session = sessions.of_client(client)
+        return session and session.id
+      end,
+      since = since or clock.now(),
+      files = {},
+    }
+  find(readers[client])
+end
+
+---Stops reading for a client.
+---@param client integer
+function M.stop(client)
+  local reader = readers[client]
+  readers[client] = nil
+  if reader then
+    close_reader(reader)
+  end
+end
+
+return M
