@@ -11,7 +11,7 @@ const MAX_TURNS: usize = 200;
 /// The id of a turn.
 pub type TurnId = u64;
 
-/// The client of a turn; negative for clients without a connection.
+/// The client of a turn: an id, whose kind only Lua knows (`lua/claude-ide/edits/journal/clients.lua`).
 pub type ClientId = i64;
 
 /// Milliseconds since the epoch.

@@ -1,6 +1,6 @@
--- Reports a chat's turns to the journal, so that `:Claude review` and `:Claude undo` include it. A chat is a client of the journal with a
--- negative id, which no connection has.
+-- Reports a chat's turns to the journal, so that `:Claude review` and `:Claude undo` include it.
 local lazy = require("claude-ide.lazy")
+local clients = lazy("claude-ide.edits.journal.clients")
 local ide_path = lazy("claude-ide.base.path")
 local journal = lazy("claude-ide.edits.journal")
 
@@ -14,7 +14,7 @@ local MOST_PATH = 4096
 ---@param chat claude-ide.chat.Chat
 ---@return integer client of the journal
 function M.client(chat)
-  return -chat.count
+  return clients.of_chat(chat.count)
 end
 
 ---Starts a turn. Its start may be read late; the agent may have written before.

@@ -6,6 +6,7 @@ local background = lazy("claude-ide.terminal.background")
 local bus = lazy("claude-ide.base.bus")
 local changes = lazy("claude-ide.edits.journal.changes")
 local client_transcripts = lazy("claude-ide.sessions.client_transcripts")
+local clients = lazy("claude-ide.edits.journal.clients")
 local clock = lazy("claude-ide.base.clock")
 local expected_write = lazy("claude-ide.edits.watch.expected_write")
 local ide_sessions = lazy("claude-ide.sessions")
@@ -194,12 +195,12 @@ end
 function M.files_to_review()
   local files = {} ---@type table<integer, string[]>
   for _, change in ipairs(M.changes()) do
-    local clients = {} ---@type table<integer, true>
+    local by = {} ---@type table<integer, true>
     for _, id in ipairs(change.turns) do
       local turn = store.turn(id)
-      clients[turn and turn.client or 0] = true
+      by[turn and turn.client or clients.NOBODY] = true
     end
-    for client in pairs(clients) do
+    for client in pairs(by) do
       files[client] = files[client] or {}
       table.insert(files[client], change.path)
     end
@@ -232,9 +233,9 @@ local function warm_up()
   privacy.denied_by("/")
 end
 
----Clients of the journal that are sessions of the background, by session. No connection has a negative id, no chat so low a one.
----@type table<string, integer>
-local in_background, next_background = {}, -1000000
+---Clients that are sessions of the background.
+---@type table<string, integer> by session
+local in_background = {}
 
 ---A session of the background that has changes to review.
 ---@param session string
@@ -248,10 +249,10 @@ end
 ---@param since integer milliseconds since the epoch
 local function follow_background(session, since)
   if not in_background[session] then
-    next_background = next_background - 1
-    in_background[session] = next_background
-    store.only_turn(next_background, since)
-    read_transcript(next_background, function()
+    local client = clients.of_background(vim.tbl_count(in_background) + 1)
+    in_background[session] = client
+    store.only_turn(client, since)
+    read_transcript(client, function()
       return session
     end, since)
   end

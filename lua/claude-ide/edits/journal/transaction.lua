@@ -4,6 +4,7 @@ local store = require("claude-ide.edits.journal.store")
 local lazy = require("claude-ide.lazy")
 local announce = lazy("claude-ide.edits.journal.announce")
 local buffer = lazy("claude-ide.editor.buffer")
+local clients = lazy("claude-ide.edits.journal.clients")
 local format = lazy("claude-ide.editor.buffer.format")
 local ide_file = lazy("claude-ide.base.file")
 local journal_write = lazy("claude-ide.edits.journal.write")
@@ -60,7 +61,7 @@ end
 ---@param reviewed boolean accepted by the user
 ---@return claude-ide.journal.Landing
 function M.begin(client, reviewed)
-  local turn = store.turn_alone(client or 0)
+  local turn = store.turn_alone(client or clients.NOBODY)
   return { turn = turn.id, actor = reviewed and "accepted" or "claude", files = {}, done = {} }
 end
 

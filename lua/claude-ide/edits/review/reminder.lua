@@ -4,6 +4,7 @@
 -- review in the meantime, and of several turns one line tells enough.
 local lazy = require("claude-ide.lazy")
 local bus = lazy("claude-ide.base.bus")
+local clients = lazy("claude-ide.edits.journal.clients")
 local config = lazy("claude-ide.config")
 local counted = lazy("claude-ide.base.counted")
 local current = lazy("claude-ide.edits.review.current")
@@ -61,10 +62,10 @@ local function remember()
 end
 
 ---How the user makes a client ask.
----@param client integer of the journal; below 0: a chat
+---@param client integer
 ---@return string? nil: no key does
 local function way_to_be_asked(client)
-  if client > 0 then
+  if clients.is_connection(client) then
     return "`<S-Tab>` in its terminal"
   end
   local key = key_list.keys(config.get().chat.keymaps.mode)[1]
