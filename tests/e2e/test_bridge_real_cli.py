@@ -1,8 +1,16 @@
 """The bridge: our mod inside the real CLI, and what Neovim has it do."""
 
+import json
+import os
+import signal
+import sys
+from datetime import datetime
+from pathlib import Path
+
 import pytest
 from terminal_steps import IDLE, begin
 
+from harness.cli import call
 from harness.scripted_model import Reply
 
 pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
@@ -45,22 +53,114 @@ def prompts(mock_api):
 def test_prompts_go_beside_what_the_user_types(bridged, mock_api):
     nvim = bridged
     nvim.keys("my draft")
-    nvim.wait_screen("❯\N{NO-BREAK SPACE}my draft")
+    nvim.wait_screen("my draft")
     mock_api.script(Reply(text="Yes."))
     send(nvim, "from a script\x1b[31m\nin two lines")
     nvim.wait_screen("Yes.")
     assert prompts(mock_api)[-1] == "from a script\nin two lines"
-    nvim.wait_screen("❯\N{NO-BREAK SPACE}my draft")
+    nvim.wait_screen("my draft")
     nvim.keys(" goes on")
     nvim.wait_screen("my draft goes on")
 
 
-def test_the_cli_goes_on_when_neovims_server_comes_back_and_when_neovim_is_gone(bridged, mock_api):
+def test_the_mod_comes_back_with_neovims_server(bridged, mock_api):
     nvim = bridged
     nvim.cmd("Claude restart")
     nvim.wait(f"{BRIDGE} ~= nil", what="the mod to be back")
     mock_api.script(Reply(text="Again."))
     send(nvim, "after a restart")
     nvim.wait_screen("Again.")
-    screen = nvim.lua(SCREEN)
-    assert "mod" not in screen.replace("mode", "").replace("model", ""), screen
+
+
+ATTACK = """
+import io, json, os, pathlib, sys, urllib.error, urllib.request, zipfile
+
+pid, archive = os.getpid(), None
+while not archive:
+    pid = int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    words = pathlib.Path(f"/proc/{pid}/cmdline").read_text().split("\\0")
+    archive = next((word.partition("=")[2] for word in words if word.startswith("--plugin-dir=")), None)
+neovim = json.loads(zipfile.ZipFile(archive).read("hooks/neovim.js").decode().partition("=")[2])
+for tool in ("next", "refused"):
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": {}}}
+    headers = {"Authorization": "Bearer " + neovim["token"], "Content-Type": "application/json"}
+    try:
+        urllib.request.urlopen(urllib.request.Request(neovim["url"], json.dumps(call).encode(), headers), timeout=20)
+        print("ADMITTED")
+    except urllib.error.HTTPError as error:
+        print("REFUSED", error.code)
+"""
+
+
+def test_a_command_of_the_model_cannot_speak_as_the_mod(bridged, mock_api):
+    nvim = bridged
+    attack = nvim.project / "attack.py"
+    attack.write_text(ATTACK)
+    command = {"command": f"{sys.executable} {attack}", "description": "Look"}
+    mock_api.script(Reply(calls=[("Bash", command)]), Reply(text="Tried."))
+    send(nvim, "attack")
+    nvim.keys_count()
+    nvim.keys("<C-\\><C-n>")
+    nvim.cmd("wincmd p")
+    nvim.wait_kind("question")
+    nvim.wait_screen("allow once")
+    nvim.keys("y")
+    nvim.wait_screen("Tried.")
+    assert mock_api.seen("REFUSED 403\\nREFUSED 403")
+    assert not mock_api.seen("ADMITTED\\n")
+
+
+def test_the_cli_goes_on_in_silence_when_neovim_is_gone(start_nvim, cli, mock_api):
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\n"})
+    nvim.lua('require("claude-ide").connect()')
+    archive = nvim.lua("return require('claude-ide.terminal.mod').archive('terminal:9')")
+    kept = nvim.home / "mod.zip"
+    kept.write_bytes(Path(archive).read_bytes())  # Neovim's goes with it
+    claude = cli(nvim, args=("--ide", f"--plugin-dir={kept}"))
+    nvim.wait("#require('claude-ide.library.native').status().clients == 2", what="the mod")
+    os.kill(nvim.lua("return vim.fn.getpid()"), signal.SIGKILL)
+    claude.prompt(f"{call('Read', file_path=str(nvim.project / 'a.txt'))} THEN SAY still here")
+    screen = claude.wait_screen("● still here")
+    assert "nvim" not in screen and "mod:" not in screen and "hook" not in screen, screen
+
+
+PATHS = """
+shown = {}
+local preview = require("claude-ide.follow.preview")
+local show = preview.show
+function preview:show(buf, ...)
+  local values = { show(self, buf, ...) }
+  table.insert(shown, { vim.fs.basename(vim.api.nvim_buf_get_name(buf)), require("claude-ide.base.clock").now() })
+  return unpack(values)
+end
+"""
+
+
+def test_a_place_is_shown_as_soon_as_its_call_has_ended(bridged, mock_api):
+    nvim = bridged
+    nvim.keys("<C-\\><C-n>")
+    nvim.cmd("wincmd p")
+    names = [f"{number}.txt" for number in range(5)]
+    for name in names:
+        (nvim.project / name).write_text("one\ntwo\n")
+    nvim.lua(PATHS)
+    nvim.cmd("Claude follow")
+    reads = [Reply(calls=[("Read", {"file_path": str(nvim.project / name)})]) for name in names]
+    pauses = [Reply(calls=[("Read", {"file_path": str(nvim.project / "gone")})]) for _ in names]
+    mock_api.script(*[reply for pair in zip(reads, pauses, strict=True) for reply in pair], Reply(text="Read."))
+    send(nvim, "read them")
+    nvim.wait(lambda: [name for name, _ in nvim.lua("return shown")][-1:] == ["4.txt"], what="the last place")
+    nvim.wait(IDLE, what="the turn to be over")
+    (transcript,) = (nvim.home / ".claude/projects").glob("*/*.jsonl")
+    lines = [json.loads(line) for line in transcript.read_text().splitlines()]
+    ended = {
+        line["toolUseResult"]["file"]["filePath"].rsplit("/", 1)[-1]: datetime.fromisoformat(line["timestamp"])
+        for line in lines
+        if isinstance(line.get("toolUseResult"), dict) and "file" in line["toolUseResult"]
+    }
+    first = {}
+    for name, at in nvim.lua("return shown"):
+        first.setdefault(name, at)
+    late = sorted(round(at - ended[name].timestamp() * 1000) for name, at in first.items())
+    print("milliseconds from the end of a call to its place:", late)
+    assert late[0] < 1000, late

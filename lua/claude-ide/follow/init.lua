@@ -1,6 +1,7 @@
--- `:Claude follow`: a window goes where Claude reads, changes and finds, as its transcript tells, and the user's entering or scrolling pauses
--- it. Of several sessions it follows the one that began, until that has been quiet for a while.
+-- `:Claude follow`: a window goes where Claude reads, changes and finds, as the bridge tells at once and its transcript later, and the
+-- user's entering or scrolling pauses it. Of several sessions it follows the one that began, until that has been quiet for a while.
 local lazy = require("claude-ide.lazy")
+local bridge = lazy("claude-ide.terminal.bridge")
 local bus = lazy("claude-ide.base.bus")
 local clock = lazy("claude-ide.base.clock")
 local file_link = lazy("claude-ide.ui.file_link")
@@ -24,6 +25,7 @@ local REST_MS = 100
 local MOST_STEPS = 500
 
 ---@class claude-ide.follow.Step a place that Claude was at
+---@field id string of the call
 ---@field path string absolute
 ---@field kind "read"|"edit"|"create"|"search"
 ---@field first integer 1-based
@@ -33,10 +35,14 @@ local MOST_STEPS = 500
 ---@field said? string
 ---@field at integer milliseconds since the epoch
 
+---@class claude-ide.follow.Subagent
+---@field number integer from 2 on
+---@field name? string
+
 ---@class claude-ide.follow.Following
 ---@field preview claude-ide.follow.Preview
 ---@field since integer milliseconds since the epoch
----@field subagents table<string, integer> their numbers, by file: the session is 1
+---@field subagents table<string, claude-ide.follow.Subagent> by id
 ---@field client? integer the followed one
 ---@field heard integer when it did something last
 ---@field paused boolean
@@ -150,20 +156,30 @@ local function follow(client)
   return true
 end
 
----@param subagents table<string, integer>
----@param reading claude-ide.sessions.Reading
----@return integer number of its agent
-local function number_of(subagents, reading)
-  if reading.is_subagent and not subagents[reading.file] then
-    subagents[reading.file] = vim.tbl_count(subagents) + 2
+---@param subagent? string id
+---@return claude-ide.follow.Subagent? nil: the session itself
+local function agent_of(subagent)
+  local known = (following --[[@as claude-ide.follow.Following]]).subagents
+  if subagent and not known[subagent] then
+    known[subagent] = { number = vim.tbl_count(known) + 2 }
   end
-  return subagents[reading.file] or 1
+  return known[subagent]
+end
+
+---@param id string of a call
+---@return claude-ide.follow.Step?
+local function step_of(id)
+  for at = #steps, 1, -1 do
+    if steps[at].id == id then
+      return steps[at]
+    end
+  end
 end
 
 ---@param client integer
 ---@param calls claude-ide.sessions.EndedCall[]
----@param reading claude-ide.sessions.Reading
-local function take(client, calls, reading)
+---@param subagent? string id
+local function take(client, calls, subagent)
   local now = following
   if not now then
     return
@@ -178,32 +194,50 @@ local function take(client, calls, reading)
   if began and steps[1] and steps[#steps].at < began then
     steps, at_step = {}, nil
   end
+  local agent, has_news = agent_of(subagent), false
   for _, call in ipairs(located) do
     local location = call.location --[[@as claude-ide.sessions.Location]]
+    local known = step_of(call.id)
     ---@type claude-ide.follow.Step
     local step = {
+      id = call.id,
       path = absolute(client, location.path),
       kind = location.kind,
       first = location.first,
       last = location.last,
-      agent = number_of(now.subagents, reading),
-      name = reading.name,
+      agent = agent and agent.number or 1,
+      name = agent and agent.name,
       said = location.said,
       at = call["end"] or clock.now(),
     }
-    steps[#steps + 1] = step
+    if known then
+      known.said, known.name = step.said, step.name -- the bridge was first, and does not tell these
+      has_news = has_news or known == steps[#steps] and (step.said or step.name) ~= nil
+    else
+      steps[#steps + 1] = step
+      has_news = true
+    end
     if #steps > MOST_STEPS then
       table.remove(steps, 1)
     end
   end
-  if not now.paused then
+  if has_news and not now.paused then
     now.next = steps[#steps]
     show_soon()
   end
 end
 
 local listen = require("claude-ide.base.once")(function()
-  bus.on("calls_ended", take)
+  bus.on("calls_ended", function(client, calls, reading)
+    local subagent = reading.is_subagent and vim.fs.basename(reading.file):match("^agent%-(.*)%.jsonl$") or nil
+    if following and subagent then
+      agent_of(subagent).name = reading.name
+    end
+    take(client, calls, subagent)
+  end)
+  bus.on("call_reported", function(client, report)
+    take(client, { { id = report.id, location = report.location, ["end"] = clock.now() } }, report.agent)
+  end)
 end)
 
 ---The user has taken the window: it stays as it is until they say so.
@@ -224,6 +258,7 @@ function M.stop()
   following = nil
   if now then
     vim.api.nvim_clear_autocmds({ group = group })
+    bridge.watch(false)
     now.timer:close()
     now.preview:close()
   end
@@ -276,6 +311,7 @@ local function start()
   }
   following = now
   watch(now)
+  bridge.watch(true)
   return now
 end
 

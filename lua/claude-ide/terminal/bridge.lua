@@ -139,7 +139,7 @@ local function tell_whether_watched(bridge)
   M.order(bridge, "watch", is_watched and "on" or "off", function() end)
 end
 
----Whether mods report what calls did, as `call_ended` of the bus.
+---Whether mods report what calls did, as `call_reported` of the bus.
 ---@param is_on boolean
 function M.watch(is_on)
   is_watched = is_on
@@ -208,7 +208,7 @@ function M.report(client, report)
       return one.pid == bridge.pid
     end)
     if cli then
-      bus.emit("call_ended", cli.id, report)
+      bus.emit("call_reported", cli.id, report)
     end
   end
 end
