@@ -1,10 +1,11 @@
 -- A short text for a statusline. It is redrawn at every key, so the text is cached and only updated by events and two counters.
 
 local lazy = require("claude-ide.lazy")
+local bridge = lazy("claude-ide.terminal.bridge")
 local bus = lazy("claude-ide.base.bus")
-local facts = lazy("claude-ide.chat.facts")
 local ide_sessions = lazy("claude-ide.sessions")
 local ide_status = lazy("claude-ide.status")
+local limits = lazy("claude-ide.sessions.limits")
 local modes = lazy("claude-ide.sessions.modes")
 local own = lazy("claude-ide.terminal.own")
 local phrases = lazy("claude-ide.sessions.phrases")
@@ -186,8 +187,11 @@ local function context(status)
   if not is_context_shown or not session then
     return ""
   end
-  read_context(session)
-  local percent = contexts[session.id].percent
+  local told = bridge.usage(session.pid)
+  if not told then
+    read_context(session)
+  end
+  local percent = told and told.context or contexts[session.id] and contexts[session.id].percent
   return percent and ("%d%%"):format(percent) or ""
 end
 
@@ -200,7 +204,7 @@ local function build()
     working = counted(status, "working"),
     mode = mode_of(status),
     context = context(status),
-    limit = #chats() > 0 and facts.limit(chats()) or "",
+    limit = limits.near() or "",
   }
 end
 
@@ -277,7 +281,7 @@ function M.context()
   return current().context
 end
 
----@return string "93% of the 5 hours' limit until 14:00": the account's limit while it is near, if a chat was told; "": far, or unknown
+---@return string "93% of the 5 hours' limit until 14:00": the account's limit while it is near, if a session was told; "": far, or unknown
 function M.limit()
   return current().limit
 end

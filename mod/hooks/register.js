@@ -77,6 +77,12 @@ const excerpt = ({ type, filePath, file, filenames, content, structuredPatch }) 
   structuredPatch: structuredPatch?.slice(0, 1).map((hunk) => ({ ...hunk, lines: hunk.lines.map((line) => line[0]) })),
 })
 
+const reportUsage = async ($) => {
+  const { context, cost, rateLimits } = await $.session.usage()
+  const usage = { context: context.percent, cost: cost?.usd, limits: rateLimits }
+  await call($, "report", { event: "usage", usage: JSON.stringify(usage) })
+}
+
 const isUserThere = async ($, { tool_use_id, tool, input }, reason, signal) => {
   const refused = {
     id: start(tool_use_id, MOST.name),
@@ -101,6 +107,12 @@ export const register = (on) => {
   on("turn.start", async ($, event, next) => {
     void serve($) // Neovim's server may have been started again
     return next(event)
+  })
+
+  on("turn.complete", async ($, event, next) => {
+    const answer = await next(event)
+    if (event.agentId === undefined) void reportUsage($).catch(() => {})
+    return answer
   })
 
   on("tool.call", async ($, event, next) => {

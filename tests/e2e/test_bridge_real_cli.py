@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+import time
 from datetime import datetime
 from pathlib import Path
 
@@ -164,3 +165,29 @@ def test_a_place_is_shown_as_soon_as_its_call_has_ended(bridged, mock_api):
     late = sorted(round(at - ended[name].timestamp() * 1000) for name, at in first.items())
     print("milliseconds from the end of a call to its place:", late)
     assert late[0] < 1000, late
+
+
+def test_how_near_the_accounts_limit_is_and_the_cost_are_known_after_a_turn(start_with_claude, mock_api):
+    # The CLI looks at the limits when it is logged in to an account.
+    account = {"ANTHROPIC_API_KEY": "", "CLAUDE_CODE_OAUTH_TOKEN": f"sk-ant-oat01-{'x' * 40}"}
+    name = "anthropic-ratelimit-unified"
+    mock_api.headers = {
+        f"{name}-status": "allowed",
+        f"{name}-representative-claim": "five_hour",
+        f"{name}-5h-status": "allowed",
+        f"{name}-5h-utilization": "0.93",
+        f"{name}-5h-reset": str(int(time.time()) + 3600),
+        f"{name}-reset": str(int(time.time()) + 3600),
+    }
+    nvim = start_with_claude(args=["a.txt"], files={"a.txt": "one\n"}, env=account)
+    begin(nvim, mock_api)
+    nvim.wait("require('claude-ide').statusline.limit():find('93%% of the 5 hours')", what="the limit to be told")
+    usage = "require('claude-ide.terminal.bridge').usage(require('claude-ide.terminal').session().pid)"
+    assert nvim.lua(f"return {usage}.cost") > 0
+    assert nvim.lua(f"return {usage}.context") is not None
+    nvim.cmd("Claude board")
+    nvim.wait_screen("93% of the 5 hours' limit until ")
+    mock_api.headers = {**mock_api.headers, f"{name}-5h-utilization": "0.1"}
+    mock_api.script(Reply(text="Far."))
+    send(nvim, "again")
+    nvim.wait("require('claude-ide').statusline.limit() == ''", what="the limit to be far again")

@@ -37,7 +37,7 @@ local M = {}
 ---| "transcript_wanted" # fun(wanted: claude-ide.transcript.Wanted, opts?: claude-ide.transcript.OpenOpts)
 ---| "transcript_grew" # fun(client: integer): that of a client's session or of a subagent
 ---| "calls_ended" # fun(client: integer, calls: claude-ide.sessions.EndedCall[], reading: claude-ide.sessions.Reading): in a transcript of the client's; each call once
----| "limit_changed" # fun(): a chat was told how near the account's usage limit is
+---| "limit_changed" # fun(): a session was told how near the account's usage limit is
 ---| "hooks_given" # fun(): the first CLI gets the hooks of terminal/hook_folder.lua
 ---| "kernels_changed" # fun(): one starts, runs, waits or ends
 ---| "terminal_opens" # fun(): one is about to be shown, and others make room

@@ -4,6 +4,7 @@
 local lazy = require("claude-ide.lazy")
 local asks = lazy("claude-ide.requests.asks")
 local background = lazy("claude-ide.terminal.background")
+local bridge = lazy("claude-ide.terminal.bridge")
 local bus = lazy("claude-ide.base.bus")
 local canvas = lazy("claude-ide.board.canvas")
 local catalogue = lazy("claude-ide.sessions.catalogue")
@@ -109,10 +110,10 @@ local function to_review()
   return files
 end
 
----What only this Neovim knows, by session: requests, files to review, queued prompts, the cost of chats.
----@return table<string, { asks?: string, review?: integer, queued?: integer, cost?: number }>
+---What only this Neovim knows, by session: requests, files to review, queued prompts, the cost and how full the context is.
+---@return table<string, { asks?: string, review?: integer, queued?: integer, cost?: number, context?: integer }>
 local function known()
-  local facts = {} ---@type table<string, { asks?: string, review?: integer, queued?: integer, cost?: number }>
+  local facts = {} ---@type table<string, { asks?: string, review?: integer, queued?: integer, cost?: number, context?: integer }>
   local function add(session, name, value)
     if session and value then
       facts[session] = facts[session] or {}
@@ -127,7 +128,9 @@ local function known()
     add(session, "review", #files)
   end
   for _, ours in ipairs(own.list()) do
-    add(ours.session.id, "cost", ours.other and ours.other.cost)
+    local usage = ours.terminal and bridge.usage(ours.session.pid) or {}
+    add(ours.session.id, "cost", ours.other and ours.other.cost or usage.cost)
+    add(ours.session.id, "context", usage.context)
   end
   for session, count in pairs(type(outbox) == "table" and outbox.counts() or {}) do
     add(session, "queued", count)

@@ -1,7 +1,7 @@
 -- Winbar of the board: how many sessions wait, work and rest, which are shown, and the keys.
 local lazy = require("claude-ide.lazy")
 local config = lazy("claude-ide.config")
-local facts = lazy("claude-ide.chat.facts")
+local limits = lazy("claude-ide.sessions.limits")
 local highlights = lazy("claude-ide.ui.highlights")
 local winbar = lazy("claude-ide.ui.winbar")
 local winbar_text = lazy("claude-ide.ui.winbar_text")
@@ -44,8 +44,7 @@ local function text(view, width)
   local said = view.problem or not counts and "reading …" or where
   pieces[#pieces + 1] =
     winbar_text.sentence(RANKS.where, view.problem and "ClaudeDiffWarning" or "ClaudeBoardFact", said)
-  local chats = package.loaded["claude-ide.chat"]
-  local limit = type(chats) == "table" and facts.limit(chats.list())
+  local limit = limits.near()
   if limit then
     pieces[#pieces + 1] = winbar_text.sentence(RANKS.limit, "ClaudeDiffWarning", limit)
   end

@@ -2,6 +2,7 @@
 local lazy = require("claude-ide.lazy")
 local asks = lazy("claude-ide.chat.asks")
 local bus = lazy("claude-ide.base.bus")
+local limits = lazy("claude-ide.sessions.limits")
 local content = lazy("claude-ide.chat.content")
 local log = lazy("claude-ide.base.log")
 local record = lazy("claude-ide.chat.record")
@@ -181,7 +182,7 @@ end
 
 function ON.limit(self, event)
   self.limit = event.words and { words = event.words, resets = event.resets } or nil
-  bus.emit("limit_changed")
+  limits.tell(self.begin_with.config_dir, self.limit)
 end
 
 ---Updates the winbar's countdown to the next retry.

@@ -1,6 +1,7 @@
 -- Facts in a chat's winbar, besides those of every transcript.
 local lazy = require("claude-ide.lazy")
 local counted = lazy("claude-ide.base.counted")
+local limits = lazy("claude-ide.sessions.limits")
 
 local M = {}
 
@@ -8,28 +9,6 @@ local M = {}
 ---@return string
 function M.retry(retry)
   return ("%s in %d s"):format(retry.words, math.max(math.ceil((retry.at - vim.uv.now()) / 1000), 0))
-end
-
----@param limit { words: string, resets?: integer }
----@return string? nil: expired
-local function limit_in_words(limit)
-  if not limit.resets then
-    return limit.words
-  elseif limit.resets >= os.time() then
-    return ("%s until %s"):format(limit.words, os.date("%H:%M", limit.resets))
-  end
-end
-
----The usage limit of the account, while it is near: Claude reports it to chats only.
----@param chats claude-ide.chat.Chat[]
----@return string? "93% of the 5 hours' limit until 14:00"
-function M.limit(chats)
-  return vim
-    .iter(chats)
-    :map(function(chat)
-      return chat.limit and limit_in_words(chat.limit)
-    end)
-    :next()
 end
 
 ---What the agent may do without asking. It comes first: it is dropped last, and never while it lets the agent do everything.
@@ -74,7 +53,7 @@ function M.of(chat)
   if chat.doing then
     add(chat.doing, "ClaudeTranscriptWorking")
   end
-  local limit = chat.limit and limit_in_words(chat.limit)
+  local limit = chat.limit and limits.words(chat.limit)
   if limit then
     add(limit, "ClaudeTranscriptFailed")
   end

@@ -176,8 +176,14 @@ local function step_of(id)
   end
 end
 
+---@class claude-ide.follow.Call
+---@field id string
+---@field location? claude-ide.sessions.Location
+---@field start? integer
+---@field end? integer
+
 ---@param client integer
----@param calls claude-ide.sessions.EndedCall[]
+---@param calls claude-ide.follow.Call[]
 ---@param subagent? string id
 local function take(client, calls, subagent)
   local now = following
@@ -229,14 +235,18 @@ end
 
 local listen = require("claude-ide.base.once")(function()
   bus.on("calls_ended", function(client, calls, reading)
-    local subagent = reading.is_subagent and vim.fs.basename(reading.file):match("^agent%-(.*)%.jsonl$") or nil
-    if following and subagent then
-      agent_of(subagent).name = reading.name
+    local subagent = reading.is_subagent and vim.fs.basename(reading.file):match("^agent%-(.*)%.jsonl$")
+      or nil
+    local agent = following and agent_of(subagent)
+    if agent then
+      agent.name = reading.name
     end
     take(client, calls, subagent)
   end)
   bus.on("call_reported", function(client, report)
-    take(client, { { id = report.id, location = report.location, ["end"] = clock.now() } }, report.agent)
+    ---@type claude-ide.follow.Call
+    local call = { id = report.id or "", location = report.location, ["end"] = clock.now() }
+    take(client, { call }, report.agent)
   end)
 end)
 

@@ -77,15 +77,14 @@ local function order(entry, bridge)
   end)
 end
 
----@type table<claude-ide.terminal.OrderResult, { [1]: claude-ide.outbox.Outcome, [2]: string? }?>
-local ORDERED = { done = { "sent" }, lost = { "failed", "Claude did not confirm that it has it" } }
-
 M.terminal = {
   offer = function(entry, route)
     if entry.order then
       return "waits", "Claude takes it"
-    elseif ORDERED[entry.ordered] then
-      return unpack(ORDERED[entry.ordered])
+    elseif entry.ordered == "done" then
+      return "sent"
+    elseif entry.ordered == "lost" then
+      return "failed", "Claude did not confirm that it has it"
     end
     local live = route.live --[[@as claude-ide.sessions.Live]]
     local state, buf = live.state, route.buf --[[@as integer]]

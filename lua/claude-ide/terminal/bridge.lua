@@ -4,7 +4,9 @@
 -- all works without it. What the mod reports decides nothing.
 local lazy = require("claude-ide.lazy")
 local bus = lazy("claude-ide.base.bus")
+local limits = lazy("claude-ide.sessions.limits")
 local server = lazy("claude-ide.server")
+local sessions_live = lazy("claude-ide.sessions.live")
 local terminals = lazy("claude-ide.terminal")
 
 local M = {}
@@ -32,6 +34,11 @@ M.ORDER_MS = 10000
 ---@field is_given? boolean the mod has it
 ---@field timer uv.uv_timer_t
 
+---@class claude-ide.terminal.Usage
+---@field context? integer how full it is, in percent
+---@field cost? number dollars
+---@field limit? claude-ide.sessions.Limit the nearest of the account, if one is near
+
 ---@class claude-ide.terminal.Bridge
 ---@field pid? integer of the CLI; nil: the system does not show processes
 ---@field run string name of the CLI
@@ -39,6 +46,7 @@ M.ORDER_MS = 10000
 ---@field ask? claude-ide.Respond the mod waits for an order
 ---@field call? integer the call with which it does
 ---@field asked integer when it did last
+---@field usage? claude-ide.terminal.Usage
 
 ---By client.
 ---@type table<integer, claude-ide.terminal.Bridge>
@@ -184,13 +192,14 @@ function M.cancel(call)
 end
 
 ---@class claude-ide.terminal.Report
----@field event "call"|"done"
+---@field event "call"|"done"|"usage"
 ---@field id? string
 ---@field tool? string
 ---@field agent? string
 ---@field is_done boolean
 ---@field text? string
 ---@field location? claude-ide.sessions.Location
+---@field usage? claude-ide.terminal.Usage
 
 ---A mod reports.
 ---@param client integer
@@ -209,6 +218,21 @@ function M.report(client, report)
     end)
     if cli then
       bus.emit("call_reported", cli.id, report)
+    end
+  elseif report.event == "usage" and report.usage and bridge then
+    bridge.usage = report.usage
+    local live = sessions_live.of_pid(bridge.pid)
+    limits.tell(live and live.config_dir, report.usage.limit)
+  end
+end
+
+---What the last turn of a CLI has left.
+---@param pid integer
+---@return claude-ide.terminal.Usage?
+function M.usage(pid)
+  for _, bridge in pairs(bridges) do
+    if bridge.pid == pid then
+      return bridge.usage
     end
   end
 end

@@ -27,6 +27,7 @@ pub use hook::{HookAgent, HookAsk, HookDecision};
 pub use hook_settings::{SettingsError, with_hooks};
 use incoming::{Asked, Incoming};
 use outgoing::{ControlRequest, ControlResponse, Permission, Reply, UserMessage};
+pub use reports::limit_in_words;
 use write_permission::{Edit, WritePermission};
 
 /// Time without a response after which a slow start or interrupt is reported. The chat continues to wait.

@@ -119,20 +119,39 @@ fn retry(about: &Value) -> Event {
     Event::Retry { words: format!("{what}{status} · retry {count}"), delay: delay.unwrap_or_default() }
 }
 
+fn name_of_limit(kind: &str) -> &'static str {
+    match kind {
+        "five_hour" => "5 hours' limit",
+        "seven_day" => "week's limit",
+        "seven_day_opus" => "week's limit of Opus",
+        "seven_day_sonnet" => "week's limit of Sonnet",
+        "overage" => "extra usage",
+        "spend_limit" => "spend limit",
+        _ => "limit",
+    }
+}
+
+fn used_of_limit(name: &str, percent: f64) -> String {
+    format!("{percent:.0}% of the {name}")
+}
+
+/// How much of an account's limit is used, in words; `kind`: as the CLI calls it.
+#[must_use]
+pub fn limit_in_words(kind: &str, percent: f64) -> String {
+    if percent >= 100.0 {
+        format!("{} reached", name_of_limit(kind))
+    } else {
+        used_of_limit(name_of_limit(kind), percent)
+    }
+}
+
 /// The account's limit; the status "allowed" gives no warning.
 fn limit(info: &Value) -> Event {
     let status = text(info.get("status")).filter(|status| status != "allowed");
-    let which = match info.get("rateLimitType").and_then(Value::as_str) {
-        Some("five_hour") => "5 hours' limit",
-        Some("seven_day") => "week's limit",
-        Some("seven_day_opus") => "week's limit of Opus",
-        Some("seven_day_sonnet") => "week's limit of Sonnet",
-        Some("overage") => "extra usage",
-        _ => "limit",
-    };
+    let which = name_of_limit(info.get("rateLimitType").and_then(Value::as_str).unwrap_or_default());
     let words = status.map(|status| match info.get("utilization").and_then(Value::as_f64) {
         _ if status == "rejected" => format!("{which} reached"),
-        Some(used) => format!("{:.0}% of the {which}", used * 100.0),
+        Some(used) => used_of_limit(which, used * 100.0),
         None => format!("near the {which}"),
     });
     Event::Limit { resets: info.get("resetsAt").and_then(Value::as_u64).filter(|_| words.is_some()), words }

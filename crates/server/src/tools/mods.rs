@@ -3,9 +3,11 @@
 //! Reports decide nothing. Nor can a command of the model send any: its process is refused (`connection.rs`).
 //! Source: CLI 2.1.329 and the types that it ships for mods; a call's result has the shape that transcripts have.
 
+use claude_ide_agent::stream_json::limit_in_words;
 use claude_ide_protocol::mcp::CallToolResult;
-use claude_ide_session::Location;
-use serde_json::{Value, value::RawValue};
+use claude_ide_session::{Location, Millis};
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
 
 use super::{
     Arguments, Context, Field, Hints, InvalidArgument, Kind, Question, Takes, Tool, UnexpectedReply, Work, fields,
@@ -16,7 +18,7 @@ pub(crate) const TOOLS: [&Tool; 3] = [
     &Tool {
         name: "report",
         description: "Report what has happened in the CLI: `call`: one has ended; `done`: the order with this id is carried \
-                      out, or not.",
+                      out, or not; `usage`: what a turn has left.",
         hints: Hints::NONE,
         work: Work::Ask("mod_report", Takes::Own(|| fields::schema(&REPORT), report)),
     },
@@ -34,12 +36,13 @@ pub(crate) const TOOLS: [&Tool; 3] = [
     },
 ];
 
-const REPORT: [Field; 7] = [
-    Field::new("event", Kind::Choice(&["call", "done"], None)).required(),
+const REPORT: [Field; 8] = [
+    Field::new("event", Kind::Choice(&["call", "done", "usage"], None)).required(),
     Field::new("agent", Kind::Id).described("Id of the subagent that has called"),
     Field::new("id", Kind::Id).described("Of the call, or of the order"),
     Field::new("tool", Kind::String).described("Name of the called tool"),
     RESULT,
+    USAGE,
     Field::new("is_done", Kind::Flag(true)).described("Whether the order is carried out"),
     Field::new("text", Kind::String).described("Why it is not"),
 ];
@@ -52,14 +55,56 @@ const REFUSED: [Field; 5] = [
 ];
 /// In place of it, Lua gets the location that it tells.
 const RESULT: Field = Field::new("result", Kind::String).described("Result of the call, as JSON");
+/// Lua gets [`Usage`] with one limit in words.
+const USAGE: Field = Field::new("usage", Kind::String).described("What `$.session.usage()` told, as JSON");
+
+/// A limit of which less is used is not near.
+const NEAR_PERCENT: f64 = 80.0;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Usage {
+    /// How full the context is, in percent.
+    context: Option<f64>,
+    /// Dollars.
+    cost: Option<f64>,
+    limits: Vec<Limit>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Limit {
+    kind: String,
+    percent_used: f64,
+    /// ISO 8601.
+    resets_at: Option<String>,
+}
+
+impl Usage {
+    fn for_lua(&self) -> Value {
+        let near = self.limits.iter().filter(|limit| limit.percent_used >= NEAR_PERCENT);
+        let nearest = near.max_by(|a, b| a.percent_used.total_cmp(&b.percent_used));
+        let limit = nearest.map(|limit| {
+            let resets = limit.resets_at.as_deref().and_then(Millis::parse).map(|at| at.0 / 1000);
+            json!({ "words": limit_in_words(&limit.kind, limit.percent_used), "resets": resets })
+        });
+        json!({ "context": self.context.map(f64::round), "cost": self.cost, "limit": limit })
+    }
+}
+
+fn parsed<'de, T: Deserialize<'de>>(name: &str, text: &'de str) -> Result<T, InvalidArgument> {
+    serde_json::from_str(text).map_err(|error| InvalidArgument::new(name, error))
+}
 
 fn report(args: Arguments, context: &Context<'_>) -> Result<Question, InvalidArgument> {
     let mut asked = fields::check(&REPORT, args, context)?;
     if let Some(Value::String(result)) = asked.remove("result") {
-        let result: Box<RawValue> =
-            serde_json::from_str(&result).map_err(|error| InvalidArgument::new("result", error))?;
-        let location = Location::of_result(&result).and_then(|location| serde_json::to_value(location).ok());
+        let location =
+            Location::of_result(parsed("result", &result)?).and_then(|location| serde_json::to_value(location).ok());
         asked.extend(location.map(|location| ("location".to_owned(), location)));
+    }
+    if let Some(Value::String(usage)) = asked.remove("usage") {
+        asked.insert("usage".to_owned(), parsed::<Usage>("usage", &usage)?.for_lua());
     }
     Ok(Question { args: asked, shape: Box::new(noted) })
 }
@@ -88,6 +133,22 @@ mod tests {
         );
         let other = json!({ "event": "call", "id": "toolu_2", "tool": "Bash", "result": "{}" });
         assert_eq!(ask(TOOLS[0], &other).unwrap().args.get("location"), None);
+    }
+
+    #[test]
+    fn of_the_usage_the_editor_gets_the_nearest_limit() {
+        let usage = |limits: Value| {
+            let usage = json!({ "context": 33.6, "cost": 0.5, "limits": limits }).to_string();
+            ask(TOOLS[0], &json!({ "event": "usage", "usage": usage })).unwrap().args.remove("usage").unwrap()
+        };
+        let limit = |kind, percent: f64| json!({ "kind": kind, "percentUsed": percent, "resetsAt": "2026-11-29T15:00:00.000Z" });
+        let far = usage(json!([limit("five_hour", 79.9)]));
+        assert_eq!(far, json!({ "context": 34.0, "cost": 0.5, "limit": null }));
+        let near = usage(json!([limit("five_hour", 93.2), limit("seven_day", 85.0)]));
+        assert_eq!(near["limit"], json!({ "words": "93% of the 5 hours' limit", "resets": 1_795_964_400_u64 }));
+        let reached = usage(json!([{ "kind": "seven_day", "percentUsed": 100 }]));
+        assert_eq!(reached["limit"], json!({ "words": "week's limit reached", "resets": null }));
+        assert!(ask(TOOLS[0], &json!({ "event": "usage", "usage": r#"{"cost":"x"}"# })).is_err());
     }
 
     #[test]

@@ -244,8 +244,9 @@ fn review(known: Option<&Known>) -> Cell {
     one(if files > 0 { format!("{files} to review") } else { String::new() }, Look::Review)
 }
 
-fn context(session: &Session) -> Cell {
-    let percent = session.summary.as_ref().and_then(|summary| summary.context_percent);
+fn context(session: &Session, known: Option<&Known>) -> Cell {
+    let told = known.and_then(|known| known.context);
+    let percent = told.or_else(|| session.summary.as_ref().and_then(|summary| summary.context_percent));
     one(percent.map(|percent| format!("{percent}%")).unwrap_or_default(), Look::Fact)
 }
 
@@ -262,7 +263,7 @@ const COLUMNS: [(u8, bool, Facts); 8] = [
     (5, false, |session, _, _, _| changes(session)),
     (3, false, |session, _, screen, _| one(screen.fit(&place(session, screen), MAX_PLACE), Look::Place)),
     (7, false, |session, _, screen, _| config_dir(session, screen)),
-    (2, true, |session, _, _, _| context(session)),
+    (2, true, |session, known, _, _| context(session, known)),
     (0, true, |session, _, _, _| {
         let count = session.tally.tokens();
         one(if count > 0 { tokens(count) } else { String::new() }, Look::Fact)
@@ -282,7 +283,7 @@ const LIST: [(u8, bool, Facts); 8] = [
         let shown = if known.is_some_and(|known| known.shown) { "on the screen" } else { "" };
         one(if is_away(session) { "background" } else { shown }.to_owned(), Look::Plain)
     }),
-    (4, true, |session, known, _, _| known.map(|_| context(session)).unwrap_or_default()),
+    (4, true, |session, known, _, _| known.map(|_| context(session, known)).unwrap_or_default()),
     (3, false, |_, known, _, _| review(known)),
     (7, false, |session, _, screen, _| config_dir(session, screen)),
     (2, false, |session, known, screen, _| one(folder(session, known, screen), Look::Plain)),

@@ -38,6 +38,8 @@ pub struct Known {
     pub queued: u32,
     /// What it has cost, in dollars.
     pub cost: Option<f64>,
+    /// How full its context is, in percent.
+    pub context: Option<u8>,
     /// The name of its terminal.
     pub title: Option<String>,
     /// Its terminal's folder.
