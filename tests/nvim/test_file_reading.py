@@ -1,6 +1,7 @@
 """Reading files of any kind: an unreadable one is reported, and none blocks."""
 
 import os
+import struct
 
 import pytest
 
@@ -50,6 +51,50 @@ def test_private_files_are_the_owners_and_new_ones_take_no_place(nvim):
 def test_writing_waits_for_no_reader_of_a_pipe(nvim):
     path = nvim.project / "pipe"
     os.mkfifo(path)
-    assert "ENXIO" in nvim.lua(
+    assert "No such device" in nvim.lua(
         "return select(2, require('claude-ide.edits.journal.write').to_disk(..., 'x'))", str(path)
     )
+
+
+WRITE = "return { require('claude-ide.edits.journal.write').to_disk(...) }"
+
+
+def test_a_file_written_whole_keeps_its_attributes_and_who_may_use_it(nvim):
+    path = nvim.project / "it"
+    path.write_text("old\n")
+    # Another user may write, the group only read: in the mode alone both are the group's.
+    entries = ((1, 6, -1), (2, 6, 12345), (4, 4, -1), (0x10, 6, -1), (0x20, 4, -1))
+    acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in entries)
+    attributes = {"user.note": b"kept", "user.empty": b"", "system.posix_acl_access": acl}
+    try:
+        for name, value in attributes.items():
+            os.setxattr(path, name, value)
+    except OSError as error:
+        pytest.skip(f"the file system has no attributes: {error}")
+    inode = path.stat().st_ino
+    assert nvim.lua(WRITE, str(path), "new\n") == [True]
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("new\n", 0o664)
+    assert {name: os.getxattr(path, name) for name in os.listxattr(path)} == attributes
+    assert path.stat().st_ino != inode, "it was replaced as a whole"
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_what_a_killed_neovim_left_beside_a_file_keeps_nobody_from_writing(nvim, is_new):
+    path = nvim.project / "it"
+    if not is_new:
+        path.write_text("old\n")
+    left = nvim.project / f".it.{nvim.lua('return vim.uv.os_getpid()')}.tmp"
+    left.write_text("half")
+    assert nvim.lua(WRITE, str(path), "new\n") == [True]
+    assert (path.read_text(), left.exists()) == ("new\n", False)
+
+
+def test_another_name_of_a_file_stays_one(nvim):
+    path, other = nvim.project / "it", nvim.project / "other"
+    path.write_text("old text\n")
+    os.link(path, other)
+    link = nvim.project / "link"
+    link.symlink_to(path)
+    for text in ("a longer text than before\n", "short\n"):
+        assert nvim.lua(WRITE, str(link), text) == [True]
+        assert (path.read_text(), other.read_text(), link.is_symlink()) == (text, text, True)

@@ -46,6 +46,8 @@ pub(crate) enum Error {
     Settings(#[from] SettingsError),
     #[error("the processes cannot be kept together: {0}")]
     Group(std::io::Error),
+    #[error("{}", words_of(.0))]
+    File(std::io::Error),
     #[error("this chat is over")]
     NoChat,
     #[error("what was said before was not read yet")]
@@ -54,4 +56,10 @@ pub(crate) enum Error {
     UnknownOperation { name: String },
     #[error("this is a bug in claude-ide.nvim: the log file tells more")]
     Panicked,
+}
+
+/// The system's words, without the number that Rust adds to them.
+fn words_of(error: &std::io::Error) -> String {
+    let words = error.to_string();
+    words.split_once(" (os error").map_or(words.as_str(), |(words, _)| words).to_owned()
 }

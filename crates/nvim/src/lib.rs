@@ -39,6 +39,7 @@ use claude_ide_agent::{Command, TranscriptRequest};
 use claude_ide_server::{ClientId, SYMBOL_KINDS, lsp_methods};
 use claude_ide_session::render;
 use claude_ide_session::{Millis, Request, prompt_input};
+use claude_ide_system::file;
 use claude_ide_system::worktree::{Repository, Worktree};
 use claude_ide_web::Report;
 use serde_json::value::RawValue;
@@ -103,6 +104,8 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("group_end", export(group_end)),
     ("notebook_read", export(notebook_read)),
     ("merge", export(journal::merge)),
+    ("rewrite", export(rewrite)),
+    ("overwrite", export(overwrite)),
     ("notebook_put", export(notebook_put)),
     ("journal", export(journal::call)),
     ("checkpoint", export(checkpoints::call)),
@@ -132,6 +135,21 @@ fn sources_beside(mut arguments: Arguments) -> Result<Value, Error> {
     let root = arguments.bytes("root")?;
     let found = built::THIS.beside(Path::new(OsStr::from_bytes(&root))).map_err(Error::SourcesOfLibrary)?;
     Ok(found.map_or(Value::Nil, |hash| Value::Json(hash.into())))
+}
+
+/// `rewrite(path, bytes, mode?)`: a file of the user's, whole or not at all where it stays the same file; `mode` of a new one.
+fn rewrite(mut arguments: Arguments) -> Result<Value, Error> {
+    let (path, bytes) = (boundary::path(&arguments.bytes("path")?), arguments.bytes("bytes")?);
+    let mode = arguments.optional_id("mode")?.and_then(|mode| u32::try_from(mode).ok());
+    file::rewrite(&path, &bytes, mode).map_err(Error::File)?;
+    Ok(Value::Bool(true))
+}
+
+/// `overwrite(path, bytes)`: the same in place.
+fn overwrite(mut arguments: Arguments) -> Result<Value, Error> {
+    let (path, bytes) = (boundary::path(&arguments.bytes("path")?), arguments.bytes("bytes")?);
+    file::overwrite(&path, &bytes).map_err(Error::File)?;
+    Ok(Value::Bool(true))
 }
 
 /// `start(options_json, async)` → the server's address.

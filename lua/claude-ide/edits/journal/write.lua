@@ -6,6 +6,7 @@ local buffer_format = lazy("claude-ide.editor.buffer.format")
 local disk = lazy("claude-ide.editor.buffer.disk")
 local file = lazy("claude-ide.base.file")
 local hidden = lazy("claude-ide.editor.buffer.hidden")
+local native = lazy("claude-ide.library.native")
 local option = lazy("claude-ide.base.option")
 local patch = lazy("claude-ide.editor.buffer.patch")
 local paths = lazy("claude-ide.base.path")
@@ -14,13 +15,7 @@ local stamp = lazy("claude-ide.editor.buffer.stamp")
 
 local M = {}
 
-local ORDINARY = 420 -- 0644
-local FULL = "the disk is full"
 local WHOLE = 2147483647 -- bytes, which no buffer has
-
----Without O_NONBLOCK opening a pipe waits for a reader.
-local constants = vim.uv.constants
-local TO_WRITE = bit.bor(constants.O_WRONLY, constants.O_NONBLOCK)
 
 ---Why an undo may not write at a path: something else is there than the file that Claude changed. No link is followed at any step.
 ---@param path string
@@ -52,64 +47,19 @@ function M.make_folders(path)
   return ok or nil, not ok and tostring(err):gsub("^Vim:E%d+: ", "") or nil
 end
 
----Writes into a file as it is. What lies behind the old end comes first: a disk that is full costs nothing of the old text.
----@return boolean? ok
----@return string? err
-local function overwrite(path, bytes, size)
-  local fd, err = vim.uv.fs_open(path, TO_WRITE, ORDINARY)
-  if not fd then
-    return nil, err
-  end
-  local written, problem = vim.uv.fs_write(fd, bytes:sub(size + 1), size)
-  local ok = written == math.max(#bytes - size, 0)
-  if ok then
-    written, problem = vim.uv.fs_write(fd, bytes:sub(1, size), 0)
-    ok = written == math.min(#bytes, size)
-  end
-  vim.uv.fs_ftruncate(fd, ok and #bytes or size)
-  vim.uv.fs_close(fd)
-  return ok or nil, problem or not ok and FULL or nil
-end
-
----Writes a file whole or not at all, also where Neovim is killed or the disk is full: beside it, then by rename. A file with another
----name, or of another user, stays that file, and so does what is no file.
+---Writes a file whole or not at all, also where Neovim is killed or the disk is full. A file that would become another one by that is
+---written in place: see `rewrite` in crates/system/src/file.rs.
 ---@param path string
 ---@param bytes string
 ---@param mode? integer permissions of a file that is made again
 ---@return boolean? ok
 ---@return string? err
 function M.to_disk(path, bytes, mode)
-  path = vim.uv.fs_realpath(path) or path
-  local stat = vim.uv.fs_stat(path)
-  local can, why = M.make_folders(path)
+  local can, why = M.make_folders(vim.uv.fs_realpath(path) or path)
   if not can then
     return nil, why
   end
-  local scratch = ("%s/.%s.%d.tmp"):format(vim.fs.dirname(path), vim.fs.basename(path), vim.uv.os_getpid())
-  local is_ours = not stat or stat.type == "file" and stat.nlink == 1 and stat.uid == vim.uv.getuid()
-  local fd, err = nil, nil
-  if is_ours then
-    fd, err = vim.uv.fs_open(scratch, "wx", stat and stat.mode % 4096 or mode or ORDINARY)
-  end
-  if not fd and stat then
-    return overwrite(path, bytes, stat.size)
-  elseif not fd then
-    return nil, err
-  end
-  local written, problem = vim.uv.fs_write(fd, bytes, 0)
-  local ok = written == #bytes ---@type boolean?
-  if stat then
-    vim.uv.fs_fchmod(fd, stat.mode % 4096)
-    ok = ok and (stat.gid == vim.uv.getgid() or vim.uv.fs_fchown(fd, stat.uid, stat.gid))
-  end
-  vim.uv.fs_close(fd)
-  if ok then
-    ok, problem = vim.uv.fs_rename(scratch, path)
-  end
-  if not ok then
-    vim.uv.fs_unlink(scratch)
-  end
-  return ok and true, problem or not ok and FULL or nil
+  return native.rewrite(path, bytes, mode)
 end
 
 ---Writes a buffer to its file, without the formatters of others.
@@ -129,9 +79,8 @@ function M.save(buf, format)
     end)
   end)
   bo.fixendofline = fix
-  local stat = not ok and before and vim.uv.fs_stat(path)
-  if stat then
-    overwrite(path, before, stat.size) -- on a full disk `:write!` makes no backup, and has half of it written
+  if not ok and before then
+    native.overwrite(path, before) -- on a full disk `:write!` makes no backup, and has half of it written
   end
   return ok or nil, not ok and tostring(err):gsub("\n.*", ""):gsub("^.-(E%d+: )", "%1") or nil
 end
