@@ -163,7 +163,7 @@ def test_what_cannot_be_written_leaves_the_title_of_before(nvim, session, file, 
     item = {"summary": {"id": session, "file": str(file), "title": "x"}}
     file.unlink()
     nvim.lua("require('claude-ide.sessions.rename').run(...)", item, "After")
-    nvim.wait_notice("The session cannot be renamed: ENOENT")
+    nvim.wait_notice("The session cannot be renamed: No such file")
     assert not file.exists(), "a transcript that is gone stays gone"
     file.symlink_to("/dev/full")
     nvim.lua("require('claude-ide.sessions.rename').run(...)", item, "After")

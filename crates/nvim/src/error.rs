@@ -4,6 +4,7 @@ use claude_ide_agent::stream_json::SettingsError;
 use claude_ide_notebook::NotebookError;
 use claude_ide_server::{NotifyError, ServerError};
 use claude_ide_session::{ServiceError, SessionError, chain};
+use claude_ide_system::file::words_of;
 use claude_ide_web::WebError;
 
 #[derive(Debug, thiserror::Error)]
@@ -56,10 +57,4 @@ pub(crate) enum Error {
     UnknownOperation { name: String },
     #[error("this is a bug in claude-ide.nvim: the log file tells more")]
     Panicked,
-}
-
-/// The system's words, without the number that Rust adds to them.
-fn words_of(error: &std::io::Error) -> String {
-    let words = error.to_string();
-    words.split_once(" (os error").map_or(words.as_str(), |(words, _)| words).to_owned()
 }

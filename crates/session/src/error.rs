@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use claude_ide_system::file::words_of;
+
 /// Why a session could not be read, watched or searched.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -40,6 +42,9 @@ pub enum SessionError {
         /// The reason, in one line.
         message: String,
     },
+    /// A session could not be renamed.
+    #[error("{}", words_of(.0))]
+    Title(io::Error),
     /// The watcher's thread could not be started.
     #[error("could not start the session watcher")]
     Watcher(#[source] io::Error),

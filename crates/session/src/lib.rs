@@ -50,6 +50,7 @@ mod stream_line;
 mod tail;
 mod text;
 mod time;
+mod title;
 mod tool_result;
 mod transcript;
 mod user_words;

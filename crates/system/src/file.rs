@@ -198,6 +198,13 @@ pub fn rewrite(path: &Path, contents: &[u8], mode: Option<u32>) -> io::Result<()
     }
 }
 
+/// The system's words for a user, without the number that Rust adds to them.
+#[must_use]
+pub fn words_of(error: &io::Error) -> String {
+    let words = error.to_string();
+    words.split_once(" (os error").map_or(words.as_str(), |(words, _)| words).to_owned()
+}
+
 /// Whether a file in its place could not be written either.
 fn is_of_disk(error: &io::Error) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};

@@ -112,6 +112,17 @@ function M.stored(id, since, done)
   return request({ stored = { id = id, since = since } }, { reply = done })
 end
 
+---Gives a session a title. Other readers see it once they read its file again.
+---@param summary claude-ide.sessions.Summary
+---@param title string one line
+---@param is_running boolean a process may write to its transcript
+---@param done fun(_: any, err: string?)
+---@return fun() cancel
+function M.rename(summary, title, is_running, done)
+  local wanted = { id = summary.id, file = summary.file, title = title, is_running = is_running }
+  return request({ rename = wanted }, { reply = done })
+end
+
 ---How changes are detected: by events of the system, or by polling where those are incomplete.
 ---@param done fun(mode: ("events"|"polling")?, err: string?)
 ---@return fun() cancel

@@ -10,7 +10,7 @@ use super::error::ServiceError;
 use super::lock::lock;
 use super::open_transcript::{OpenTranscript, Owner};
 use super::reader::json;
-use super::request::{Ask, Open, Request};
+use super::request::{Ask, Open, Rename, Request};
 use super::request_sink::{Pending, RequestSink};
 use super::shared::Shared;
 use super::sink::Sink;
@@ -19,6 +19,7 @@ use crate::error::{SessionError, chain};
 use crate::id::SessionId;
 use crate::search::{SearchOptions, SearchReport, search};
 use crate::store::Scope;
+use crate::title;
 use crate::tool_result::EditTexts;
 
 /// A running request or an open transcript.
@@ -77,6 +78,9 @@ impl Client {
             Request::Process(of) => self.run(move |work| Ok(work.shared.take_process(of.pid))),
             Request::Find(find) => self.run(move |work| work.shared.find_now(&SessionId::new(&find.id))),
             Request::Stored(of) => self.run(move |work| work.shared.stored_now(&SessionId::new(&of.id), of.since)),
+            Request::Rename(Rename { id, file, title: to, is_running }) => {
+                self.run(move |_| title::rename(&file, &SessionId::new(&id), &to, is_running))
+            }
             Request::Mode {} => {
                 let mode = self.shared()?.watcher.mode();
                 self.answer(json(&mode))

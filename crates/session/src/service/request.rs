@@ -32,6 +32,8 @@ pub enum Request {
     Search(Search),
     /// What the CLI has stored of a session's turn, and its permission mode.
     Stored(StoredOf),
+    /// Gives a session a title.
+    Rename(Rename),
     /// Whether the watcher gets events or polls.
     Mode {},
 }
@@ -117,6 +119,18 @@ pub struct StoredOf {
     /// When its process began.
     #[serde(default)]
     pub(super) since: Millis,
+}
+
+/// Renames a session.
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rename {
+    pub(super) id: String,
+    /// Its transcript.
+    pub(super) file: PathBuf,
+    pub(super) title: String,
+    /// Whether a process runs it, which may write at any moment.
+    pub(super) is_running: bool,
 }
 
 /// Opens a transcript; the request's number becomes its id.

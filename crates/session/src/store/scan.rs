@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use claude_ide_system::file::{open_regular, read_regular};
+use claude_ide_system::file::open_regular;
 use serde::Deserialize;
 
 use super::Summary;
@@ -12,7 +12,7 @@ use super::cache::Stamp;
 use super::prompt::{MAX_PROMPT, command, is_prompt, prompt};
 use super::tally::MessageCount;
 use crate::id::SessionId;
-use crate::json::{mend, parse_file, without_debris};
+use crate::json::{mend, without_debris};
 use crate::lenient::{Object, Scalar, Tokens};
 use crate::line_buffer::{MAX_LINE, read_piece, to_u64, whole_lines};
 use crate::line_head::{Head, LineKind, is_api_request};
@@ -20,13 +20,12 @@ use crate::model::Usage;
 use crate::render::{one_line, with_unseen_marked};
 use crate::text::Text;
 use crate::time::Millis;
+use crate::title;
 use crate::user_words;
 
 /// Bytes read of each end: at first, and at most. The CLI's own list reads 64 KiB of each.
 const FIRST_READ: u64 = 64 * 1024;
 const MAX_READ: u64 = 1024 * 1024;
-/// Limit of the file with the session's name.
-const MAX_TITLE_FILE: u64 = 64 * 1024;
 
 /// Fields of a line that only a summary needs.
 #[derive(Default, Deserialize)]
@@ -97,7 +96,7 @@ pub(super) fn scan(file: &Path, stamp: Stamp) -> io::Result<Summary> {
     if !is_whole {
         scan_end(&mut reader, head_bytes, stamp.bytes, &mut found)?;
     }
-    let custom = title_file(file).or(found.custom_title);
+    let custom = title::beside_of(file).or(found.custom_title);
     let modified = i64::try_from(stamp.modified_ns / 1_000_000).unwrap_or(i64::MAX);
     Ok(Summary {
         id: SessionId::new(&file.file_stem().unwrap_or_default().to_string_lossy()),
@@ -296,19 +295,6 @@ fn noted_prompt(head: &Head<'_>, extra: &Extra<'_>) -> Option<String> {
 
 fn first_line(prompt: &str) -> String {
     prompt.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned()
-}
-
-/// The name in `<id>/custom-title.json` beside the transcript (measured). The name in the transcript may be too far
-/// back.
-fn title_file(file: &Path) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Title {
-        #[serde(rename = "customTitle")]
-        title: String,
-    }
-    let json = read_regular(&file.with_extension("").join("custom-title.json"), MAX_TITLE_FILE).ok()?;
-    let title = parse_file::<Title>(json)?.title;
-    (!title.trim().is_empty()).then_some(title)
 }
 
 #[cfg(test)]
