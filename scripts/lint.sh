@@ -80,6 +80,7 @@ check ruff ruff check --quiet tests demo kernel scripts
 check typos typos
 check workflows zizmor --offline --quiet .github
 check docs scripts/doc.sh --check
+check prose "$python" scripts/prose.py
 check library scripts/check-library.sh build/claude_ide_native.so "" symbols needed size stripped
 check strip rustc_strips_nothing
 check no-oxi-api no_oxi_api
