@@ -41,7 +41,7 @@ export class Agents {
       if (!fold.open) return this.#end(call);
       let shown = this.shown.get(call);
       if (!shown) {
-        shown = { box: el("div", { class: "agent" }, el("p", { class: "hint" }, "Looking for what it says…")) };
+        shown = { box: el("div", { class: "agent" }, el("p", { class: "hint" }, "Loading the transcript…")) };
         this.shown.set(call, shown);
         void this.#find(call, shown);
       }
@@ -69,7 +69,7 @@ export class Agents {
     }
     if (this.closed || this.shown.get(call) !== shown) return;
     if (!agent) {
-      shown.box.replaceChildren(el("p", { class: "hint" }, "There is no transcript of it."));
+      shown.box.replaceChildren(el("p", { class: "hint" }, "This subagent has no transcript yet."));
       shown.timer = setTimeout(() => void this.#find(call, shown), LOOK_AGAIN);
       return;
     }

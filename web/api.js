@@ -17,7 +17,7 @@ export async function get(path) {
   const answer = await ask(path);
   if (answer.status === 401) throw new Refused();
   const body = await answer.json();
-  if (!answer.ok) throw new Error(body.error ?? `It answered ${answer.status}`);
+  if (!answer.ok) throw new Error(body.error ?? `Neovim answered with status ${answer.status}`);
   return body;
 }
 
@@ -30,7 +30,7 @@ export async function logIn() {
     const headers = { "content-type": "application/json" };
     const answer = await fetch("/api/login", { method: "POST", headers, body: JSON.stringify({ code }) });
     const body = await answer.json();
-    if (!answer.ok) return body.error ?? `It answered ${answer.status}`;
+    if (!answer.ok) return body.error ?? `Neovim answered with status ${answer.status}`;
     store("key", body.key, ofBrowser);
     store("site", newId());
     return "";

@@ -69,7 +69,7 @@ function drawState(trouble = "") {
     drawList($("sessions"), sessions, $("filter").value, open?.id);
   }
   $("state").className = `state ${state}`;
-  $("state").textContent = open?.isAskedElsewhere ? "Waits for you elsewhere" : (STATES[state] ?? "");
+  $("state").textContent = open?.isAskedElsewhere ? "Waits in its terminal" : (STATES[state] ?? "");
   $("main").classList.toggle("working", state === "working");
   $("write").hidden = $("find-open").hidden = !open;
   $("stop").hidden = !open?.canWrite || state !== "working";
@@ -112,7 +112,7 @@ async function refreshList(failed) {
 /** A conversation is a feed of articles; without one there is none. On a narrow screen the list is then all there is. */
 function setRoles() {
   const isNarrow = matchMedia("(max-width: 48rem)").matches;
-  for (const [name, value] of Object.entries({ role: "feed", "aria-label": "Conversation", tabindex: "0" })) {
+  for (const [name, value] of Object.entries({ role: "feed", "aria-label": "Transcript", tabindex: "0" })) {
     if (open) $("scroller").setAttribute(name, value);
     else $("scroller").removeAttribute(name);
   }

@@ -77,7 +77,7 @@ export class Composer {
     this.#typed();
     this.parts.box.hidden = false;
     if (goThere) this.focus();
-    else this.hint("Words that went with no answer are here.");
+    else this.hint("Your text was not sent with an answer: it is here.");
   }
 
   draw() {
@@ -88,9 +88,9 @@ export class Composer {
 
   /** @param {import("./outbox.js").Message} message */
   #row(message) {
-    const queued = message.back ? "Taking it back…" : `Queued (${message.position})`;
+    const queued = message.back ? "Cancelling…" : `Queued (${message.position})`;
     const states = { new: "Sending…", queued, sent: "Sent", failed: `Not sent: ${plain(message.reason)}` };
-    const words = states[message.state] + (message.mine ? "" : ", from elsewhere");
+    const words = states[message.state] + (message.mine ? "" : ", from another client");
     /** @param {string} label @param {() => void} action */
     const button = (label, action) => {
       const node = el("button", { type: "button", class: "small", "aria-label": `${label}: ${short(message.content, 40)}` }, label);
@@ -100,7 +100,7 @@ export class Composer {
     const buttons = [];
     if (message.state === "queued") buttons.push(button("Cancel", () => this.outbox?.cancel(message.id)));
     if (message.state === "failed") {
-      buttons.push(button("Put back", () => this.give(this.outbox?.take(message.id) ?? "")));
+      buttons.push(button("Edit again", () => this.give(this.outbox?.take(message.id) ?? "")));
       buttons.push(button("Dismiss", () => this.outbox?.take(message.id)));
     }
     const text = el("span", { class: "text", title: plain(message.content).slice(0, 2000) }, short(message.content, 300));
@@ -129,7 +129,7 @@ export class Composer {
     field.value = "";
     this.#typed();
     this.outbox?.add(content);
-    this.say("Sent on its way");
+    this.say("Sending the prompt");
     field.focus();
   }
 

@@ -175,7 +175,7 @@ export class Conversation {
     const images = blocks.filter((block) => block?.type === "image");
     const parts = texts.map(typedOf).filter((part) => part.text);
     const text = parts.map((part) => part.text).join("\n\n");
-    if (line.isCompactSummary) return [item(line, "thinking", { text, model: "What was said before, in short" })];
+    if (line.isCompactSummary) return [item(line, "thinking", { text, model: "Summary of the earlier messages" })];
     if (!text && !images.length) return [];
     if (parts[0]?.kind === "output") return [item(line, "output", { text })];
     if (/^\[Request interrupted/.test(text)) return [item(line, "note", { text: "Interrupted" })];
@@ -243,7 +243,7 @@ function note(line) {
     const { kind, text } = typedOf(String(line.content ?? ""));
     return text ? [item(line, kind, { text })] : [];
   }
-  const words = /** @type {Record<string, string>} */ ({ compact_boundary: "The conversation was compacted here", api_error: "The model could not be reached" });
+  const words = /** @type {Record<string, string>} */ ({ compact_boundary: "The session was compacted here", api_error: "The model could not be reached" });
   const text = words[line.subtype];
   return text ? [item(line, "note", { text })] : [];
 }

@@ -19,13 +19,14 @@ const KINDS = /** @type {Record<string, string>} */ ({
   diff: "Changes",
   code: "Code",
 });
-const OUTCOMES = /** @type {Record<string, string>} */ ({ accepted: "Accepted", rejected: "Rejected", closed: "Closed: nobody decided" });
-const ANSWERED = /** @type {Record<string, string>} */ ({ ...OUTCOMES, accepted: "Answered", rejected: "Not answered" });
+/** What is said of an answer, by the kind of the request: each has its own verb. */
+const YES = /** @type {Record<string, string>} */ ({ permission: "Allowed", code: "Allowed", question: "Answered", plan: "Approved" });
+const NO = /** @type {Record<string, string>} */ ({ permission: "Denied", code: "Denied", question: "Declined" });
 /** How long an outcome stays visible. */
 const SEEN = 2500;
 /** Shown for a press before the card can have been read, or while its buttons are hidden. */
-const EARLY = "Not yet: an answer counts once the buttons have been in sight and still for a moment.";
-const FOLDED = "Some of it is folded: “Show all” comes first.";
+const EARLY = "Too early: the buttons have only just appeared. Press again.";
+const FOLDED = "Press “Show all” first: a part of this request is folded.";
 /** After a reconnect, cards that are not sent again within this time go. */
 const REPORTED_AGAIN = 3000;
 
@@ -61,11 +62,11 @@ export class Decisions {
         this.#add(frame, card);
       }
     } else if (card && frame.type === "decision_closed") {
-      this.#close(card, (card.frame.kind === "question" ? ANSWERED : OUTCOMES)[frame.outcome] ?? short(frame.outcome, 60));
+      this.#close(card, endOf(card.frame.kind, frame.outcome));
     } else if (card && frame.type === "error") {
       Object.assign(card, { sent: false, taken: undefined });
       this.#enable(card);
-      tell(card, `Not decided: ${plain(frame.reason ?? frame.error)}`);
+      tell(card, `Not answered: ${plain(frame.reason ?? frame.error)}`);
     }
   }
 
@@ -89,7 +90,7 @@ export class Decisions {
   back() {
     const stale = [...this.cards.values()].filter((card) => card.stale);
     clearTimeout(this.missing);
-    this.missing = setTimeout(() => stale.filter((card) => card.stale).forEach((card) => this.#close(card, "It is over")), REPORTED_AGAIN);
+    this.missing = setTimeout(() => stale.filter((card) => card.stale).forEach((card) => this.#close(card, "This request is closed")), REPORTED_AGAIN);
   }
 
   clear() {
@@ -115,15 +116,15 @@ export class Decisions {
 
   /** @param {any} frame @param {Card|undefined} before */
   #add(frame, before) {
-    const title = seen((frame.kind === "diff" ? local(frame.title) : frame.title) ?? KINDS[frame.kind] ?? "Claude asks");
-    const head = el("header", {}, el("span", { class: "badge" }, KINDS[frame.kind] ?? "Decision"), el("strong", {}, title));
+    const title = seen((frame.kind === "diff" ? local(frame.title) : frame.title) ?? KINDS[frame.kind] ?? "Request");
+    const head = el("header", {}, el("span", { class: "badge" }, KINDS[frame.kind] ?? "Request"), el("strong", {}, title));
     const look = frame.destructive ? "card destructive" : "card";
     const node = el("section", { class: look, tabindex: "-1", role: "group", "aria-label": `Claude waits: ${short(title)}` }, head);
     const card = { frame, node, stale: false, sent: false };
     node.append(el("div", { class: "about" }, ...aboutOf(frame, title)));
     const choices = list(frame.choices);
     if (choices.some((choice) => choice.message)) {
-      node.append(el("textarea", { class: "words", rows: "1", placeholder: "Words to Claude, if you like", "aria-label": "Words to Claude" }));
+      node.append(el("textarea", { class: "words", rows: "1", placeholder: "Reason (optional)", "aria-label": "Reason" }));
     }
     const buttons = choices.map((choice, at) => {
       const number = at < 9 ? [el("kbd", { "aria-hidden": "true" }, String(at + 1))] : [];
@@ -162,7 +163,7 @@ export class Decisions {
       taken.push(...othersOf(card.node));
       const { answers, missing } = answersOf(card.node);
       if (missing) {
-        tell(card, "This one has no answer yet.");
+        tell(card, "This answer is required.");
         missing.focus();
         return;
       }
@@ -204,8 +205,8 @@ export class Decisions {
     card.node.toggleAttribute("aria-busy", card.sent);
     if (card.sent) tell(card, "Sent…");
     else if (card.stale) tell(card, "Offline");
-    else if (!choices.length) tell(card, "This is decided in Neovim.");
-    else tell(card, open ? "" : "You only read here: switch Write on to answer, or answer in Neovim.");
+    else if (!choices.length) tell(card, "Answer this request in Neovim.");
+    else tell(card, open ? "" : "Read-only: turn on Write to answer here, or answer in Neovim.");
   }
 
   /** @param {Card} card @param {string} outcome */
@@ -249,6 +250,13 @@ export class Decisions {
 
 /** @param {unknown} value @returns {any[]} */
 const list = (value) => (Array.isArray(value) ? value : []);
+
+/** How a request ended. @param {string} kind @param {unknown} outcome */
+function endOf(kind, outcome) {
+  if (outcome === "accepted") return YES[kind] ?? "Accepted";
+  if (outcome === "rejected") return NO[kind] ?? "Rejected";
+  return outcome === "closed" ? "Closed without an answer" : short(outcome, 60);
+}
 
 /** @param {HTMLElement} node */
 const hintOf = (node) => node.querySelector(".hint");

@@ -22,7 +22,7 @@ const MOST_OUTPUT = 10;
 function picture(source) {
   const { media_type: kind, data, type } = source ?? {};
   if (type !== "base64" || !PICTURES.test(kind) || !/^[A-Za-z0-9+/=\s]*$/.test(data ?? "-")) return null;
-  return el("img", { src: `data:${kind};base64,${data}`, alt: "A picture of the conversation", loading: "lazy" });
+  return el("img", { src: `data:${kind};base64,${data}`, alt: "A picture in the session", loading: "lazy" });
 }
 
 /** @param {string} text @param {string} [language] */

@@ -100,7 +100,7 @@ function cut(all) {
 /** @param {string} rest the hidden part @param {() => void} show @returns {HTMLElement} */
 export function unfold(rest, show) {
   const more = rest.replace(/^\n/, "").split("\n").length;
-  const words = more > 1 ? `${more} more lines` : `${rest.length} more letters`;
+  const words = more > 1 ? `${more} more lines` : `${rest.length} more characters`;
   const button = el("button", { type: "button", class: "unfold" }, `Show all: ${words}`);
   button.addEventListener("click", () => {
     show();

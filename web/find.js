@@ -100,7 +100,7 @@ export class Find {
 
   #tell() {
     const at = this.current ? this.hits.indexOf(this.current) + 1 : 0;
-    this.parts.count.textContent = !this.#words ? "" : this.hits.length ? `${at} of ${this.hits.length}` : "Nothing";
+    this.parts.count.textContent = !this.#words ? "" : this.hits.length ? `${at} of ${this.hits.length}` : "No match";
     this.#markLater();
   }
 

@@ -28,7 +28,7 @@ export const titleOf = (one) => short(one.title ?? "New session", 100);
 
 /** Applies an answer to the list. @param {any[]} known @param {any} answer the whole list, or its changes */
 export function merged(known, answer) {
-  if (!Array.isArray(answer?.sessions)) throw new Error("Neovim is gone, and another program answers at its port");
+  if (!Array.isArray(answer?.sessions)) throw new Error("Neovim has exited, and another program uses its port");
   if (!answer.since) return answer.sessions;
   const changed = new Set(answer.sessions.map((/** @type {any} */ one) => one.id));
   return [...answer.sessions, ...known.filter((one) => !changed.has(one.id))];
@@ -56,7 +56,7 @@ export function drawList(list, sessions, words, current) {
     return row;
   });
   if (shown.length > MOST) rows.push(el("li", { class: "state" }, `${shown.length - MOST} older ones: the filter finds them.`));
-  arrange(list, rows.length ? rows : [el("li", { class: "state" }, "No session")]);
+  arrange(list, rows.length ? rows : [el("li", { class: "state" }, "No sessions")]);
 }
 
 /** Sorts the rows. The focused one is never removed, since it would lose the focus. @param {HTMLElement} list @param {Element[]} rows */

@@ -50,6 +50,6 @@ export class Notifier {
   #show() {
     this.button.setAttribute("aria-checked", String(this.isOn));
     const isDenied = !this.button.hidden && Notification.permission === "denied";
-    this.button.title = isDenied ? "This browser forbids notifications of this page" : "A notification when Claude waits";
+    this.button.title = isDenied ? "This browser blocks notifications of this page" : "Notify me when Claude waits for an answer";
   }
 }

@@ -150,7 +150,7 @@ function restored(name) {
   }
   for (const message of messages) {
     if (message.site === stored("site") || message.state === "failed") continue;
-    const reason = message.state === "new" ? "It was not sent: Neovim ended." : "Neovim ended: perhaps Claude has it.";
+    const reason = message.state === "new" ? "Neovim exited" : "Neovim exited, and Claude may have received it";
     Object.assign(message, { state: "failed", reason });
   }
   return messages;

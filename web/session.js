@@ -202,7 +202,7 @@ export class Session {
   #news(frame) {
     const back = this.outbox.hear(frame, (uuid) => this.conversation.seen.has(uuid));
     if (back !== undefined) this.stage.composer.give(back);
-    if (frame.type === "unqueued") this.stage.say(back === undefined ? "A message was not sent" : "The message is back to be changed");
+    if (frame.type === "unqueued") this.stage.say(back === undefined ? "A prompt was not sent" : "The prompt is back in its field");
   }
 
   /** @param {any} frame */

@@ -187,7 +187,7 @@ def test_what_waits_and_has_no_card_is_said_to_wait_elsewhere(watched, site):
     browser.wait("document.querySelector('#sessions .state.waiting') !== null", "the list to say so at once")
     assert browser.js(said_of) == "Waits for you", "a card may yet come"
     browser.js("end(deferred)")
-    browser.wait(f"{said_of} == 'Waits for you elsewhere'")
+    browser.wait(f"{said_of} == 'Waits in its terminal'")
     site.tell(decision())
     browser.wait(f"{said_of} == 'Waits for you'", "the card to count")
     site.tell_state("working")

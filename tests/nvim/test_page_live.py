@@ -148,12 +148,28 @@ def test_a_decision_is_answered_once(page, site):
     assert browser.js("cards.hidden")
 
 
+def test_the_end_of_a_request_has_the_verb_of_its_kind(page, site):
+    browser = page(write=True)
+    said = {
+        "permission": ("Allowed", "Denied"),
+        "code": ("Allowed", "Denied"),
+        "question": ("Answered", "Declined"),
+        "plan": ("Approved", "Rejected"),
+        "diff": ("Accepted", "Rejected"),
+    }
+    for at, (kind, words) in enumerate(said.items()):
+        for id_, outcome, verb in zip((2 * at, 2 * at + 1), ("accepted", "rejected"), words, strict=True):
+            site.tell(decision(id=id_, kind=kind), {"type": "decision_closed", "id": id_, "outcome": outcome})
+            last = "[...document.querySelectorAll('.card.over .hint')].at(-1)?.textContent"
+            browser.wait(f"{last} == '{verb}'", f"{kind} {outcome}")
+
+
 def test_a_decision_that_was_made_elsewhere_goes(page, site):
     browser = page(write=True, deferred=True)
     site.tell(decision(), decision(id=8, title="Another"))
     browser.wait("document.querySelectorAll('.card').length == 2")
     site.tell({"type": "decision_closed", "id": 7, "outcome": "rejected"})
-    browser.wait("document.querySelector('.card.over')?.innerText.includes('Rejected')")
+    browser.wait("document.querySelector('.card.over')?.innerText.includes('Denied')")
     assert browser.js("[...document.querySelectorAll('.card:not(.over)')].map((one) => one.innerText).join()").count(
         "Another"
     )
@@ -193,7 +209,7 @@ def test_a_question_wants_an_answer_to_each(page, site):
     browser.js("document.querySelectorAll('.card .option')[1].click()")
     ready(browser)
     browser.js("document.querySelector('.choice').click()")
-    browser.wait("document.querySelector('.card .hint').textContent.includes('no answer')")
+    browser.wait("document.querySelector('.card .hint').textContent.includes('is required')")
     browser.js("document.querySelectorAll('.card .option')[2].click()")
     browser.js("document.querySelectorAll('.card .other')[1].focus()")
     browser.type("by hand")
@@ -220,7 +236,7 @@ def test_a_form_has_what_it_came_with_and_its_optional_fields_may_stay_empty(pag
     assert browser.js("document.querySelectorAll('.card .other').length") == 3, "no words where there are only choices"
     ready(browser)
     browser.js("document.querySelector('.choice').click()")
-    browser.wait("document.querySelector('.card .hint').textContent.includes('no answer')")
+    browser.wait("document.querySelector('.card .hint').textContent.includes('is required')")
     browser.wait("document.activeElement == document.querySelector('.card .other')", "the field that is missing")
     browser.type("Ada")
     browser.js("document.querySelectorAll('.card [type=checkbox]').forEach((one) => one.click())")

@@ -83,7 +83,7 @@ def test_everything_has_a_name(page, site):
     assert {"button", "link", "textbox", "searchbox", "switch", "article", "feed", "navigation", "main"} <= roles
     unnamed = [role for role, name in named if role in wanted - {"list", "group"} and not name.strip()]
     assert unnamed == []
-    assert ("feed", "Conversation") in named and ("navigation", "Sessions") in named
+    assert ("feed", "Transcript") in named and ("navigation", "Sessions") in named
     assert [name for role, name in named if role == "article"][1].startswith("Claude: See:")
     assert browser.js("document.documentElement.lang") == "en"
     assert browser.js(

@@ -135,7 +135,7 @@ impl Reader {
         }
         // A session that has just begun is not known yet; the deadline decides.
         let is_gone = site.sessions.lives.of(&self.session).is_none() && site.sessions.lives.has_gone(session);
-        is_gone.then(|| dropped("Claude has ended, and it is not in the transcript"))
+        is_gone.then(|| dropped("Claude exited before it was in the transcript"))
     }
 
     async fn find(&mut self, queued: &QueuedMessage) -> Option<String> {

@@ -81,11 +81,11 @@ end
 local function answer(ask)
   local request = known[ask.decision]
   if not request or request.state ~= "pending" then
-    return "it was answered already"
+    return "this request has been answered"
   end
   local remote = requests.remote(request)
   if not remote then
-    return "only Neovim can answer this"
+    return "answer this request in Neovim"
   end
   local given = { choice = ask.choice, message = ask.message, answers = ask.answers }
   local ok, err = xpcall(remote.answer, debug.traceback, request, given)

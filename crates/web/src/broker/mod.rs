@@ -276,7 +276,7 @@ impl Broker {
                 let Asker { id, error, .. } = self.lock().asked.remove(&key)?;
                 Some(refusal(error, BUSY, &id))
             }
-            TakeBack::TooLate => refused("Claude has it already, or it is over"),
+            TakeBack::TooLate => refused("too late: Claude may have it already"),
             TakeBack::Unknown => refused("there is no such message"),
         }
     }
@@ -334,7 +334,7 @@ impl Broker {
                 if let Some(Asker { session, socket, error, id }) = state.asked.remove(&key)
                     && let Some(topic) = state.topics.get(&session)
                 {
-                    let text = refusal(error, "Claude has it already, or it is over", &id);
+                    let text = refusal(error, "too late: Claude may have it already", &id);
                     topic.tell_to(Some(socket), text);
                 }
             }
