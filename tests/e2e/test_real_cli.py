@@ -297,7 +297,7 @@ def test_what_was_accepted_and_is_not_written_is_reported(nvim, cli, tmp_path):
     # The file changes where the edit is: the CLI refuses, and the user's typing is kept.
     accept(f"{read(nvim)} THEN {edit(nvim, 'TWO', '2')} THEN SAY refused", "said I", "one\nTWO, two\nthree\n")
     nvim.wait_screen(
-        "Claude did not write a.txt: it had changed since Claude read it. Your edits to the proposal are kept:"
+        "Claude did not write a.txt: it had changed since Claude read it. Your edits to the proposal are saved:"
     )
     claude.wait_screen("● refused")
     assert text(nvim) == "one\nTWO, two\nthree\n"

@@ -405,9 +405,9 @@ def test_what_was_typed_into_a_proposal_that_is_closed_is_kept(begin, close):
     nvim.keys(f":{close}<CR>")
     wait_idle(nvim)
     nvim.wait("#vim.api.nvim_list_tabpages() == 1 and notices[1] ~= nil", what="it to go")
-    kept = nvim.lua("return vim.fn.bufnr('a.txt (kept)')")
+    kept = nvim.lua("return vim.fn.bufnr('a.txt (recovered)')")
     assert nvim.lines(kept) == ["one", "TWO", "mine", "three"]
-    assert nvim.notices() == [f"Your edits to the proposal are kept: `:buffer {kept}`."]
+    assert nvim.notices() == [f"Your edits to the proposal are saved: `:buffer {kept}`."]
     assert answers(nvim)[0]["outcome"]["optionId"] == "no"
 
 

@@ -56,7 +56,7 @@ def test_a_dropped_change_is_not_written_and_told_with_the_words_of_the_user(set
     sets.nvim.keys("G")
     sets.nvim.keys("dx")
     sets.nvim.wait(lambda: sets.nvim.lines()[10:] == ["y = add(3, 4)"])
-    sets.nvim.wait_screen("2 of 3 kept")
+    sets.nvim.wait_screen("2 of 3")
     sets.nvim.keys("ZZ")
     sets.nvim.wait_screen("Reason for dropping the change")
     sets.nvim.keys("that one is another add<CR>")
@@ -439,7 +439,7 @@ def test_text_that_was_typed_is_kept_where_it_goes_while_it_is_written_and_that_
     sets.nvim.wait("#notices == 2", what="what became of it")
     [why, kept] = sets.nvim.notices()
     assert why == "Nothing was written: b.py has changed meanwhile."
-    assert "Your edits to the proposal are kept" in kept
+    assert "Your edits to the proposal are saved" in kept
     assert sets.nvim.lua("return proposed.state") != "pending"
     assert sets.nvim.lua("""
       return vim.iter(vim.api.nvim_list_bufs()):any(function(buf)

@@ -166,7 +166,7 @@ def a_hunk_that_is_dropped_is_not_written(nvim):
     wait_diff(nvim)
     nvim.wait("vim.b.claude_ide.kind == 'proposal' and vim.api.nvim_get_current_line() == 'ONE'", what="the first hunk")
     nvim.keys("dx")
-    nvim.wait_screen("1 of 2 kept")
+    nvim.wait_screen("1 of 2")
     accept(nvim)
     wait_text(nvim, "\none of two")
     assert path.read_text() == HUNKS.replace("9\n", "NINE\n")

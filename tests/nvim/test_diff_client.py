@@ -229,8 +229,8 @@ def test_a_client_that_goes_while_the_user_types_takes_nothing_of_it(nvim, conne
     client.drop()
     wait_gone(nvim)
     nvim.wait(lambda: nvim.mode() == "n", what="normal mode, in a file that nobody began to edit")
-    nvim.wait_screen("Your edits to the proposal are kept")
-    kept = nvim.lua("return vim.fn.bufnr('a.txt (kept)')")
+    nvim.wait_screen("Your edits to the proposal are saved")
+    kept = nvim.lua("return vim.fn.bufnr('a.txt (recovered)')")
     assert nvim.lines(kept) == ["ONE", "mine", "two"] and nvim.lines() == OLD.splitlines()
     assert nvim.lua("return vim.bo[...].modified", kept) is False
 
@@ -294,7 +294,7 @@ def test_a_plugin_that_is_loaded_anew_leaves_no_diff_that_nobody_can_decide(nvim
     with pytest.raises(RpcError, match="the editor is closing"):
         client.call_result(request)
     wait_gone(nvim)
-    assert nvim.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.txt (kept)'), 0, -1, true)")[1] == "mine"
+    assert nvim.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.txt (recovered)'), 0, -1, true)")[1] == "mine"
     again = connect(nvim)
     accepts(nvim, again, ask(again, nvim))
     again.close()
@@ -313,8 +313,8 @@ def test_where_nothing_may_be_changed_what_was_typed_into_a_proposal_is_kept_too
     nvim.wait(lambda: "Keys of a diff" not in "\n".join(nvim.screen()), what="the help to go: without it `q` records")
     client.drop()
     wait_gone(nvim)
-    nvim.wait_screen("Your edits to the proposal are kept")
-    assert nvim.lines(nvim.lua("return vim.fn.bufnr('a.txt (kept)')")) == ["ONE", "mine", "two"]
+    nvim.wait_screen("Your edits to the proposal are saved")
+    assert nvim.lines(nvim.lua("return vim.fn.bufnr('a.txt (recovered)')")) == ["ONE", "mine", "two"]
 
 
 @pytest.mark.every_nvim
@@ -340,7 +340,7 @@ def test_back_in_the_terminal_it_stays_to_be_read_where_the_typed_text_is(start_
     nvim.wait(f"vim.api.nvim_get_mode().mode == '{'nt' if ended else 't'}'")
     if not ended:
         nvim.keys("<C-\\\\><C-n>")  # the mode line would cover the message
-    nvim.wait_screen("Your edits to the proposal are kept")
+    nvim.wait_screen("Your edits to the proposal are saved")
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ def test_much_text_is_shown_as_one_whatever_the_layout(diffs):
     nvim.keys("gl")
     nvim.wait_screen("Only the unified layout can show this.")
     nvim.keys("do")
-    nvim.wait_screen("2 of 3 kept")
+    nvim.wait_screen("2 of 3 selected")
     assert nvim.lua("return vim.fn.getline(51)").startswith("line 51 ")
     nvim.keys("u")
     nvim.wait_screen("+4 −21")
@@ -160,7 +160,7 @@ def test_thousands_of_changes_are_marked_one_by_one(diffs):
     diffs.nvim.keys("4999]c")
     diffs.nvim.wait(lambda: diffs.nvim.cursor() == (49_991, 0))
     diffs.nvim.keys("dx")
-    diffs.nvim.wait_screen("4999 of 5000 kept")
+    diffs.nvim.wait_screen("4999 of 5000 selected")
     diffs.reject(1)
 
 

@@ -95,7 +95,7 @@ def test_it_is_said_and_what_was_typed_is_kept(claude):
     assert (lines, filetype, listed) == (["one", "TWO", "three", "four, say I"], "text", True)
     assert claude.nvim.notices() == [
         "Claude did not write a.txt: it had changed since Claude read it. "
-        f"Your edits to the proposal are kept: `:buffer {buf}`."
+        f"Your edits to the proposal are saved: `:buffer {buf}`."
     ]
     assert claude.text("a.txt") == OLD
     # The model reads it again and proposes anew.
@@ -300,7 +300,7 @@ def test_it_comes_when_it_can_be_read_and_disturbs_nothing(start_nvim, connect):
     assert "did not write" not in "\n".join(nvim.screen())
     nvim.keys("<CR>")
     nvim.wait("vim.g.typed == 1", what="the command")
-    nvim.wait_screen("Your edits to the proposal are kept")
+    nvim.wait_screen("Your edits to the proposal are saved")
     nvim.keys("l")
     nvim.wait(lambda: nvim.cursor() == (1, 5), what="no key to be asked for")
 
@@ -349,7 +349,7 @@ def test_a_chat_whose_claude_ends_before_it_writes(chat_with_an_edit):
     ((buf, lines, *_),) = nvim.lua(KEPT)
     assert lines == ["one", "TWO", "three", "four"]
     assert nvim.notices() == [
-        f"Claude did not write a.txt: it ended before it did. Your edits to the proposal are kept: `:buffer {buf}`."
+        f"Claude did not write a.txt: it ended before it did. Your edits to the proposal are saved: `:buffer {buf}`."
     ]
     assert nvim.lua("return " + SETTLED)
 
@@ -388,7 +388,7 @@ def test_in_a_chat(chat_with_an_edit, parent):
     assert lines == ["one", "TWO", "three", "four"]
     assert nvim.notices() == [
         "Claude did not write a.txt: it had changed since Claude read it. "
-        f"Your edits to the proposal are kept: `:buffer {buf}`."
+        f"Your edits to the proposal are saved: `:buffer {buf}`."
     ]
     assert (nvim.project / "a.txt").read_text() == OLD
 
@@ -410,7 +410,7 @@ def test_a_cli_that_goes_before_it_writes(claude):
     ((buf, lines, *_),) = claude.nvim.lua(KEPT)
     assert lines == ["one", "TWO", "three", "four"]
     assert claude.nvim.notices() == [
-        f"Claude did not write a.txt: it ended before it did. Your edits to the proposal are kept: `:buffer {buf}`."
+        f"Claude did not write a.txt: it ended before it did. Your edits to the proposal are saved: `:buffer {buf}`."
     ]
 
 

@@ -128,7 +128,7 @@ def test_a_change_can_be_dropped_and_the_rest_taken(edit, model):
     nvim = edit("1,3Claude edit louder")
     wait_diff(nvim)
     nvim.keys("gg" + nvim.lua("return require('claude-ide.config').get().diff.keymaps.hunk"))
-    nvim.wait_screen("1 of 2 kept")
+    nvim.wait_screen("1 of 2 selected")
     accept_it(nvim)
     assert lines(nvim) == ["one", "two", "THREE", "four", "five"]
 

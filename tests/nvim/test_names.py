@@ -214,7 +214,7 @@ def keep_what_is_typed(nvim):
     nvim.keys("omine<Esc>")
     nvim.wait(lambda: nvim.mode() == "n" and "mine" in nvim.lines())
     nvim.lua("require('claude-ide.tools.claude_client').prompt_submitted(1)")
-    nvim.wait("vim.fn.bufexists('lua/config/keys.lua (kept)') == 1")
+    nvim.wait("vim.fn.bufexists('lua/config/keys.lua (recovered)') == 1")
 
 
 def test_what_a_session_of_another_day_makes_of_one_goes(start_nvim):
@@ -280,7 +280,7 @@ def test_oldfiles_have_files_alone(start_nvim):
     diffs.wait_clean()
     diffs.open(2, KEYS, "TWO\n")
     keep_what_is_typed(nvim)
-    nvim.cmd("tabnew | sbuffer lua/config/keys.lua\\ (kept)")
+    nvim.cmd("tabnew | sbuffer lua/config/keys.lua\\ (recovered)")
     nvim.keys("G")
     nvim.quit()
     after = start_nvim(init_lua=SHADA)

@@ -125,7 +125,7 @@ def test_each_layout_in_each_place(start_nvim, screen, layout, place):
 def test_a_dropped_change(start_nvim, screen, layout):
     nvim = propose(start_nvim, layout)
     nvim.keys("]cdx")
-    nvim.wait_screen("2 of 3 kept")
+    nvim.wait_screen("2 of 3")
     screen(f"{layout}_dropped").check(nvim, "The second of three changes was dropped.")
 
 

@@ -14,7 +14,7 @@ def nvim(start_nvim, tmp_path):
     nvim = start_nvim(env=ENV, files={"src/parser.lua": PARSER}, init_lua=OPTIONS + snapshot.colour_scheme())
     nvim.cmd(f"Claude transcript {script.id}")
     wait_rendered(nvim)
-    nvim.wait_screen("31.3k in context")
+    nvim.wait_screen("31.3k tokens in context")
     return nvim
 
 

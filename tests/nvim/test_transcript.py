@@ -66,7 +66,7 @@ def test_a_conversation_reads_well(start_nvim, script):
         "  Agent look around · ok · 41 s",
         "    Subagent Explore · Enter shows what it did",
     ]
-    nvim.wait_screen("31.3k in context")
+    nvim.wait_screen("31.3k tokens in context")
     screen = "\n".join(nvim.drawn())
     assert "Fix the parser" in screen
     assert "→line" not in screen, "a result is folded"
@@ -177,7 +177,7 @@ def test_gf_goes_to_the_file_and_the_line_or_says_why_not(start_nvim, script):
         nvim.wait(lambda: nvim.lua("return vim.api.nvim_buf_get_name(0)") == str(nvim.project / "src/parser.lua"))
         assert nvim.cursor()[0] == lnum
         press(nvim, "<C-o>", lambda: nvim.lua("return vim.api.nvim_get_current_buf()") == transcript)
-        nvim.wait_screen("31.3k in context")
+        nvim.wait_screen("31.3k tokens in context")
     go_to(nvim, "What else is there?")
     press(nvim, "gf", "notices[1] == 'There is no What.'")
     os.mkfifo(nvim.project / "pipe")
@@ -417,13 +417,13 @@ def test_the_buffer_has_the_title_for_a_name_and_comes_back_with_a_saved_session
     other = start_nvim(env=ENV)
     other.cmd(f"edit claude://transcript/{script.id}")
     other.wait(lambda: other.lines() == before)
-    other.wait_screen("31.3k in context")
+    other.wait_screen("31.3k tokens in context")
     assert other.lua("return { vim.bo.filetype, vim.wo.foldmethod }") == ["claude-transcript", "manual"]
     saved = str(other.project / "Session.vim")
     other.cmd(f"mksession {saved}")
     third = start_nvim(env=ENV, args=["-S", saved])
     third.wait(lambda: third.lines() == before)
-    third.wait_screen("31.3k in context")
+    third.wait_screen("31.3k tokens in context")
     names = "return vim.tbl_map(vim.fn.bufname, vim.api.nvim_list_bufs())"
     third.wait(lambda: third.lua(names) == ["Claude 11111111/Fix the parser"], what="that name and no other")
 

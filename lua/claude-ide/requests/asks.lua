@@ -111,7 +111,7 @@ function M.answer(waiting)
     go_to(waiting[1])
     return true
   end
-  local options = { prompt = "What waits for you", format_item = M.label }
+  local options = { prompt = "Requests", format_item = M.label }
   choose.select(waiting, options, function(chosen)
     if chosen then
       go_to(chosen)

@@ -69,7 +69,7 @@ end
 
 ---@param info claude-ide.transcript.Info
 ---@return string? model
----@return string? context
+---@return integer context tokens
 ---@return string? total
 local function usage_of(info)
   local reply = info.last_reply
@@ -77,7 +77,7 @@ local function usage_of(info)
   local context = usage and usage.input + usage.cache_read + usage.cache_write + usage.output or 0
   local sum = total and total.input + total.output + total.cache_write + total.cache_read or 0
   return reply and reply.model,
-    context > 0 and ("%s in context"):format(M.tokens(context)) or nil,
+    context,
     sum > context and info.complete and ("%s tokens in all"):format(M.tokens(sum)) or nil
 end
 
@@ -116,7 +116,10 @@ function M.of(view, win)
       end
     end
     fact(RANKS.model, model)
-    fact(RANKS.context, context)
+    if context > 0 then
+      fact(RANKS.context, M.tokens(context) .. " tokens in context")
+      pieces[#pieces].short = { "ClaudeTranscriptFact", (" %s in context "):format(M.tokens(context)) }
+    end
     fact(RANKS.total, total)
     fact(RANKS.position, position(view, win))
   end

@@ -12,7 +12,7 @@ local M = {}
 ---@class claude-ide.ui.Piece
 ---@field rank number lower ones are shortened first
 ---@field texts claude-ide.ui.Text[] none: nothing is shown
----@field key? claude-ide.ui.Text a hint without its words
+---@field short? claude-ide.ui.Text what stays in a first round of shortening, such as a hint's key without its words
 ---@field early? boolean shortened along with the words of hints
 ---@field reduced? fun(space: integer): claude-ide.ui.Text[] shortens to so many columns; default: drops it
 ---@field right? boolean right-aligned
@@ -123,7 +123,12 @@ function M.hint(rank, keys, what, opts)
   end
   local key = { (group or "ClaudeDiff") .. "Key", " " .. lhs, lhs }
   local words = { group and group .. "Fact" or "ClaudeDiffHint", " " .. what .. " ", lhs }
-  return { rank = rank, right = true, texts = { key, words }, key = not (opts and opts.whole) and key or nil }
+  return {
+    rank = rank,
+    right = true,
+    texts = { key, words },
+    short = not (opts and opts.whole) and key or nil,
+  }
 end
 
 ---A piece that is cut between words, with an ellipsis.
@@ -168,15 +173,15 @@ local function reduce(pieces, width)
   table.sort(order, function(a, b)
     return a.rank < b.rank
   end)
-  for _, keeps_keys in ipairs({ true, false }) do
+  for _, is_first in ipairs({ true, false }) do
     for _, piece in ipairs(order) do
       if total <= width then
         return
       end
-      if piece.key or piece.early or not keeps_keys then
+      if piece.short or piece.early or not is_first then
         local others = total - piece_width(piece)
-        if piece.key and keeps_keys then
-          piece.texts = { piece.key }
+        if piece.short and is_first then
+          piece.texts = { piece.short }
         else
           piece.texts = piece.reduced and piece.reduced(width - others) or {}
         end

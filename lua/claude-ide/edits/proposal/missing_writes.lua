@@ -56,7 +56,7 @@ local function formats_with_text(requester, why, short, kept)
   local start, failed = requester.name .. " did not write %s", "its tool failed."
   local where = ("`:buffer %d`."):format(kept)
   return {
-    ("%s: %s Your edits to the proposal are kept: %s"):format(start, why or failed, where),
+    ("%s: %s Your edits to the proposal are saved: %s"):format(start, why or failed, where),
     ("%s: %s Your edits: %s"):format(start, short or failed, where),
     ("%s. Your edits: %s"):format(start, where),
   }

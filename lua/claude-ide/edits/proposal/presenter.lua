@@ -134,7 +134,7 @@ local function say_gone(diff, why, kept)
   end
   say_later(function()
     local gone = why and ("%s: %s."):format(state.name_of(diff), why)
-    local where = kept and ("Your edits to the proposal are kept: `:buffer %d`."):format(kept)
+    local where = kept and ("Your edits to the proposal are saved: `:buffer %d`."):format(kept)
     if gone and where then
       return { where .. " " .. gone, where }
     end

@@ -66,7 +66,7 @@ function M.put(id, path, text)
     return own_buffer.create({
       kind = "kept",
       id = id,
-      name = { path, "kept" },
+      name = { path, "recovered" },
       lines = text.lines,
       listed = true,
       is_private = true,

@@ -152,8 +152,9 @@ function M.of_right(diff, opts)
   add(fit.file(RANKS.file, opts.file.path))
   add(state(diff, opts))
   if remaining.kept < remaining.total and not remaining.nothing then
-    local kept = (" %d of %d kept "):format(remaining.kept, remaining.total)
-    add({ rank = RANKS.kept, texts = { { "ClaudeDiffWarning", kept } } })
+    local short = (" %d of %d "):format(remaining.kept, remaining.total)
+    local texts = { { "ClaudeDiffWarning", short .. "selected " } } ---@type claude-ide.ui.Text[]
+    add({ rank = RANKS.kept, texts = texts, short = { "ClaudeDiffWarning", short } })
   end
   local added = { "ClaudeDiffAdded", (" +%d"):format(remaining.added) }
   local removed = { "ClaudeDiffRemoved", (" −%d "):format(remaining.removed) }
