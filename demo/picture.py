@@ -27,6 +27,9 @@ NAMED = {
     "white": "#eef1f8",
 }
 
+DRAWN = {"⧉": "M1 7h5v5h-5zM3 7v-2h5v5h-2", "⏸": "M2.5 5v7M5.5 5v7", "⎿": "M3 2v7h4"}
+"""Characters of the CLI that many fonts lack: lines within a cell, from its upper left corner."""
+
 
 def write_svg(terminal: Terminal, path: Path) -> None:
     """Writes the screen as a picture."""
@@ -85,6 +88,11 @@ def _run(text: str, style: tuple[str, str, bool, bool], left: float, top: float,
         parts.append(
             f'<rect x="{left:.1f}" y="{top}" width="{cells * CELL_WIDTH:.1f}" height="{CELL_HEIGHT}" fill="{background}"/>'
         )
+    for at, char in enumerate(text):
+        if char in DRAWN:
+            corner = f"{left + at * CELL_WIDTH:.1f} {top}"
+            parts.append(f'<path transform="translate({corner})" d="{DRAWN[char]}" fill="none" stroke="{foreground}"/>')
+    text = "".join(" " if char in DRAWN else char for char in text)
     if text.strip():
         extra = ' font-weight="bold"' * bold + ' font-style="italic"' * italic
         parts.append(
@@ -127,5 +135,6 @@ def shown(path: Path) -> str:
     shows = re.sub(r"claude-ide-picture-\w+", "FOLDER", shows)
     shows = re.sub(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|Claude [0-9a-f]{8}\b", "ID", shows)
     shows = re.sub(r"\b\d\d:\d\d(\s[AP]M)?\b", "TIME", shows)
+    shows = re.sub(r"\b\d{1,2}/\d{1,2}/\d{4}\b", "DATE", shows)
     shows = re.sub(r"\b[\d.]+ (ms|s|min|seconds?|minutes?)( ago)?\b|\bnow\b", "DURATION", shows)
     return re.sub(r"[ \t]+", " ", shows)

@@ -156,8 +156,7 @@ def one_edit(project: Path) -> list[tuple[str, dict[str, object]]]:
 
 def a_command(_project: Path) -> list[tuple[str, dict[str, object]]]:
     """A command that the user is asked about."""
-    command = "python3 -m json.tool shelf.json >/dev/null && git checkout -f -- shelf.json"
-    return [("Bash", {"command": command, "description": "Check the shelf, and undo what the test wrote"})]
+    return [("Bash", {"command": "git checkout -f -- shelf.json", "description": "Undo what the test wrote"})]
 
 
 def other_sessions(sessions: Sessions, project: Path) -> None:
@@ -212,10 +211,17 @@ def other_sessions(sessions: Sessions, project: Path) -> None:
         sessions.record(sessions.sleeper(), session, status, project, startedAt=since, statusUpdatedAt=since)
 
 
+def go_to_session(browser: Browser) -> None:
+    """Opens the session that is played."""
+    browser.js(
+        "[...document.querySelectorAll('#sessions a')].find((one) => one.innerText.includes('Searching')).click()"
+    )
+
+
 def conversation(browser: Browser) -> None:
     """One session beside the list, with an edit unfolded."""
     browser.size(1180, 820)
-    browser.js("document.querySelector('#sessions a').click()")
+    go_to_session(browser)
     browser.wait("document.querySelectorAll('article.tool').length == 7 && !document.querySelector('article.live')")
     browser.js("document.querySelectorAll('article.tool summary')[3].click()")
     browser.wait("document.querySelector('.diff .add') !== null")
@@ -227,16 +233,19 @@ def in_the_dark(browser: Browser) -> None:
     conversation(browser)
 
 
-def on_a_phone(browser: Browser) -> None:
-    """The end of a session on a phone."""
+def request_on_a_phone(browser: Browser) -> None:
+    """A request on a phone that may answer it."""
     browser.size(390, 760, mobile=True)
-    browser.js("document.querySelector('#sessions a').click()")
-    browser.wait("document.querySelectorAll('article.tool').length == 7")
+    go_to_session(browser)
+    browser.wait("!document.querySelector('#write').hidden")
+    browser.js("document.querySelector('#write').click()")
+    browser.wait("document.querySelector('.card .choice:not([disabled], [aria-disabled=true])') !== null")
 
 
 def list_on_a_phone(browser: Browser) -> None:
     """The sessions on a phone."""
     browser.size(390, 760, mobile=True)
+    browser.wait("document.querySelectorAll('#sessions a').length == 5")
 
 
 PENDING = "require('claude-ide.edits.proposal').count() == 1 and (vim.b.claude_ide or {}).kind == 'proposal'"
@@ -286,7 +295,18 @@ BEGINNINGS = (
         prompt="",
         answer="Done. The search ignores case now.",
     ),
-    Beginning("default", a_command, WAITS, (Scene("card", (), ("wants to use Bash", "git checkout -f"), rows=28),)),
+    Beginning(
+        "default",
+        a_command,
+        WAITS,
+        (
+            Scene("card", (), ("wants to use Bash", "git checkout -f"), rows=28),
+            Scene("page-list", (), ("Waits for you", "Working", "Idle"), page=list_on_a_phone),
+            Scene("page-phone", (), ("git checkout -f", "Allow once"), page=request_on_a_phone),
+        ),
+        options={"web": {"write": True}},
+        others=other_sessions,
+    ),
     Beginning(
         "default",
         one_edit,
@@ -308,34 +328,48 @@ BEGINNINGS = (
         (
             Scene("proposal", (), ("casefold",), columns=76, rows=30, text=True),
             Scene("diff-vertical", (), ("+6 −7", "casefold")),
-            Scene("diff-unified", ("gl", "gl", "]c", "dx"), ("2 of 3 kept",)),
+            Scene("diff-unified", ("gl", "gl", "]c", "dx"), ("2 of 3 selected",), rows=24),
         ),
+    ),
+    Beginning(
+        "auto",
+        edit_by_edit,
+        LANDED,
+        (
+            Scene(
+                "review",
+                (":Claude review<CR>", Shown("2 files"), "]f"),
+                ("2 files", "casefold"),
+                columns=108,
+                rows=33,
+                leave=("q",),
+            ),
+            Scene(
+                "changes",
+                (":Claude review<CR>", Shown("2 files"), "]f", "]c"),
+                ("2 files", "casefold"),
+                columns=76,
+                rows=30,
+                text=True,
+            ),
+        ),
+        options={"diff": {"layout": "unified"}},
     ),
     Beginning(
         "acceptEdits",
         edit_by_edit,
         LANDED,
         (
-            Scene("review", (":Claude review<CR>", Shown("2 files"), "]f"), ("2 files", "casefold"), leave=("q",)),
             Scene(
                 "transcript",
                 (":Claude transcript<CR>", Shown("Edit README.txt"), "gg"),
                 ("Searching should ignore case", "Edit shelf.py", "casefold"),
                 leave=("q",),
             ),
-            Scene(
-                "changes",
-                (":Claude review<CR>", Shown("2 files"), "gl", "gl", "]f", "]c"),
-                ("2 files", "casefold"),
-                columns=76,
-                rows=30,
-                text=True,
-            ),
             Scene("page", (), ("casefold", "ignores case now"), page=conversation),
             Scene("page-dark", (), ("casefold", "ignores case now"), page=in_the_dark),
-            Scene("page-phone", (), ("ignores case now",), page=on_a_phone),
-            Scene("page-list", (), ("Sessions",), page=list_on_a_phone),
         ),
+        others=other_sessions,
     ),
     Beginning(
         "default",
@@ -353,6 +387,15 @@ BEGINNINGS = (
         chat=True,
     ),
 )
+
+
+USAGE = {
+    "input_tokens": 400,
+    "output_tokens": 600,
+    "cache_creation_input_tokens": 2_000,
+    "cache_read_input_tokens": 28_000,
+}
+"""Of each answer: what a session of this kind has."""
 
 
 class Script:
@@ -379,6 +422,7 @@ def take(beginning: Beginning, scenes: Sequence[Scene], nvim: Path, claude: Path
     project = folder / "shelf"
     shutil.copytree(HERE / "shelf", project)
     api = MockApi(Script(beginning.calls(project), beginning.answer))
+    api.usage = USAGE
     terminal = browser = None
     home = folder / "home"
     sessions = Sessions(home)
@@ -395,7 +439,7 @@ def take(beginning: Beginning, scenes: Sequence[Scene], nvim: Path, claude: Path
         if beginning.chat:
             environment["CLAUDE_IDE_DEMO_CHAT"] = "1"
         home.mkdir(exist_ok=True)
-        subprocess.run(["git", "init", "--quiet", str(project)], check=True)
+        subprocess.run(["git", "init", "--quiet", "--initial-branch=main", str(project)], check=True)
         if beginning.others:
             beginning.others(sessions, project)
         command = [str(nvim), "-u", str(HERE / "pictures.lua"), "-i", "NONE", "shelf.py"]

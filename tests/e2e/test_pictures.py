@@ -20,12 +20,14 @@ pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 PAGES = ("page", "page-dark", "page-phone", "page-list")
 SHOWN = {
     **{name: ["Searching should ignore case"] for name in PAGES},
+    "page-list": ["Waits for you", "Working", "Idle", "Import from a CSV file"],
+    "page-phone": ["destructive: git checkout -f", "Allow once", "Deny"],
     "demo": ["6 lines selected", "Let the search", "dropped", "ZZ accept", "Done. The search ignores case"],
     "board": ["1 waiting", "Lend books", "A change to shelf.py"],
     "card": ["wants to use Bash", "destructive: git checkout -f", "allow once"],
     "diff-vertical": ["casefold", "+6 −7", "accept"],
-    "diff-unified": ["2 of 3 kept", "dropped", "found.append"],
-    "review": ["2 files", "README.txt", "casefold", "before Claude"],
+    "diff-unified": ["2 of 3 selected", "dropped", "found.append"],
+    "review": ["2 files", "README.txt", "casefold", "undo"],
     "transcript": ["Searching should ignore case", "Edit shelf.py", "casefold"],
     "chat": ["casefold", "accept", "Read shelf.py", "waits for your permission", "#lines:shelf.py:33-35"],
     "proposal": ["casefold"],
@@ -35,9 +37,10 @@ SHOWN = {
 TOGETHER = (
     ("demo",),
     ("board",),
-    ("card",),
+    ("card", "page-list", "page-phone"),
     ("diff-vertical", "diff-unified", "proposal"),
-    ("review", "transcript", "changes", *PAGES),
+    ("review", "changes"),
+    ("transcript", "page", "page-dark"),
     ("chat",),
 )
 """Pictures with a common prefix are taken in one Neovim."""
