@@ -66,6 +66,8 @@ pub(crate) struct WorkspaceOptions {
 pub(crate) struct SessionsOptions {
     /// Claude's configuration folders.
     pub(crate) config_dirs: Vec<PathBuf>,
+    /// Copies of sessions, which stay.
+    pub(crate) kept_dir: PathBuf,
     /// The cache of session summaries.
     pub(crate) cache_file: PathBuf,
     pub(crate) log: LogOptions,

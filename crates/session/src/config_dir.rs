@@ -69,7 +69,10 @@ impl ConfigDir {
 /// The folders whose sessions are read, shared by all who read them. One that was added stays: its sessions do not vanish from a list
 /// with their last CLI.
 #[derive(Clone, Debug)]
-pub struct ConfigDirs(Arc<RwLock<Vec<ConfigDir>>>);
+pub struct ConfigDirs {
+    dirs: Arc<RwLock<Vec<ConfigDir>>>,
+    kept: Option<ConfigDir>,
+}
 
 impl From<ConfigDir> for ConfigDirs {
     fn from(dir: ConfigDir) -> Self {
@@ -79,7 +82,7 @@ impl From<ConfigDir> for ConfigDirs {
 
 impl FromIterator<ConfigDir> for ConfigDirs {
     fn from_iter<T: IntoIterator<Item = ConfigDir>>(dirs: T) -> Self {
-        let all = Self(Arc::default());
+        let all = Self { dirs: Arc::default(), kept: None };
         for dir in dirs {
             all.add(dir);
         }
@@ -88,11 +91,21 @@ impl FromIterator<ConfigDir> for ConfigDirs {
 }
 
 impl ConfigDirs {
+    /// With the folder of copies that stay when the CLI deletes its own, which no CLI has.
+    #[must_use]
+    pub fn with_kept(self, dir: ConfigDir) -> Self {
+        Self { kept: Some(dir), ..self }
+    }
+
+    pub(crate) fn kept(&self) -> Option<&ConfigDir> {
+        self.kept.as_ref()
+    }
+
     /// Adds one. Returns whether it is new.
     pub(crate) fn add(&self, dir: ConfigDir) -> bool {
         let real = |dir: &ConfigDir| dir.0.canonicalize().unwrap_or_else(|_| dir.0.clone());
         let added = real(&dir);
-        let mut dirs = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut dirs = self.dirs.write().unwrap_or_else(PoisonError::into_inner);
         let is_new = dirs.len() < MAX_DIRS && dirs.iter().all(|known| real(known) != added);
         if is_new {
             dirs.push(dir);
@@ -100,10 +113,10 @@ impl ConfigDirs {
         is_new
     }
 
-    /// All.
+    /// All of CLIs.
     #[must_use]
     pub fn all(&self) -> Vec<ConfigDir> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.dirs.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

@@ -14,7 +14,7 @@
 //! Long work takes a [`Cancel`]. All results serialise in `snake_case`, times as Unix milliseconds, offsets in bytes.
 //!
 //! Invariants:
-//! - The CLI's files are only read, never written; `*.key` files beside the session records are never opened.
+//! - The CLI's files are only read, never written, except that a kept session is put back if it is gone; `*.key` files beside the session records are never opened.
 //! - Lines of type `api-request*`, and attachments (system prompts, tool schemas) except queued prompts, never leave
 //!   this crate.
 //! - Lone surrogates in JSON are replaced by U+FFFD as soon as a line is read: see `claude_ide_protocol`.
@@ -31,6 +31,7 @@ mod feed;
 mod id;
 mod index;
 mod json;
+mod kept;
 mod lenient;
 mod line_body;
 mod line_buffer;
@@ -70,7 +71,7 @@ pub use model::{AllowedBy, HitRole, RowKind, ToolStatus, Usage};
 pub use search::{Hit, SearchOptions, SearchReport, search};
 pub use service::{Change, Client, Followed, Growth, Lives, News, Request, Service, ServiceError, Sink};
 pub use state::{Activity, SessionState, StateSource, WaitingFor, infer};
-pub use store::{Scope, Store, Summary, Tally, Task};
+pub use store::{Keeping, Scope, Store, Summary, Tally, Task};
 pub use stored::Stored;
 pub use stream_line::Spoken;
 pub use text::Text;

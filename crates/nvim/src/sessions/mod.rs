@@ -62,8 +62,8 @@ pub(crate) fn start(options: SessionsOptions, wake: AsyncHandle) -> Result<(), E
     QUEUE.change(events::clear);
     // First of all: the service's first events must ring the new handle.
     QUEUE.arm(Ringer::Sessions, wake);
-    let service =
-        Service::start(options.config_dirs.into_iter().map(ConfigDir::at).collect::<ConfigDirs>(), options.cache_file);
+    let dirs = options.config_dirs.into_iter().map(ConfigDir::at).collect::<ConfigDirs>();
+    let service = Service::start(dirs.with_kept(ConfigDir::at(options.kept_dir)), options.cache_file);
     let service = service.inspect_err(|_| QUEUE.disarm(Ringer::Sessions))?;
     let client = service.join(QUEUE.clone());
     *slot() = Some(Sessions { service, client });

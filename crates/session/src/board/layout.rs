@@ -273,12 +273,15 @@ const COLUMNS: [(u8, bool, Facts); 8] = [
 ];
 
 /// The same of a list. What only a terminal's user wants to know is left out for other sessions.
-const LIST: [(u8, bool, Facts); 8] = [
-    (8, true, |session, _, _, now| {
+const LIST: [(u8, bool, Facts); 9] = [
+    (9, true, |session, _, _, now| {
         let updated = session.summary.as_ref().map_or(now, |summary| summary.updated);
         one(age(now.0.saturating_sub(updated.0)), Look::Plain)
     }),
     (6, false, |session, known, screen, _| one(screen.fit(&state(session, known), MAX_STATE), Look::Plain)),
+    (8, false, |session, _, screen, _| {
+        one(session.note.as_deref().map(|note| screen.fit(&one_line(note), MAX_STATE)).unwrap_or_default(), Look::Plain)
+    }),
     (5, false, |session, known, _, _| {
         let shown = if known.is_some_and(|known| known.shown) { "on the screen" } else { "" };
         one(if is_away(session) { "background" } else { shown }.to_owned(), Look::Plain)
@@ -293,7 +296,7 @@ const LIST: [(u8, bool, Facts); 8] = [
 /// A session and what the client knows of it.
 type Pair<'a> = (&'a Session, Option<&'a Known>);
 
-fn columns(table: [(u8, bool, Facts); 8], step: usize, pairs: &[Pair<'_>], screen: &Screen) -> Vec<(u8, Column)> {
+fn columns(table: &[(u8, bool, Facts)], step: usize, pairs: &[Pair<'_>], screen: &Screen) -> Vec<(u8, Column)> {
     let now = if screen.now.0 == 0 { Millis::now() } else { screen.now };
     let mut dirs = pairs.iter().filter_map(|(session, _)| session.config_dir());
     let config_dirs = dirs.next().is_some_and(|first| dirs.any(|other| other != first));
@@ -304,7 +307,7 @@ fn columns(table: [(u8, bool, Facts); 8], step: usize, pairs: &[Pair<'_>], scree
         let width = widest.div_ceil(step) * step;
         (rank, Column { cells, width, right })
     };
-    table.into_iter().map(column).filter(|(_, column)| column.width > 0).collect()
+    table.iter().copied().map(column).filter(|(_, column)| column.width > 0).collect()
 }
 
 fn cell_width(cell: &Cell, screen: &Screen) -> usize {
@@ -334,7 +337,7 @@ pub struct Listed {
 
 /// A line of a list for each session.
 pub(super) fn list(pairs: &[Pair<'_>], screen: &Screen) -> Vec<Listed> {
-    let mut columns = columns(LIST, 1, pairs, screen);
+    let mut columns = columns(&LIST, 1, pairs, screen);
     let taken = drop_columns(&mut columns, 1, screen.width.saturating_sub(MIN_LIST_TITLE));
     let space = screen.width.saturating_sub(taken).max(1);
     let ending = |(session, known): &Pair<'_>| {
@@ -370,7 +373,7 @@ pub(super) fn list(pairs: &[Pair<'_>], screen: &Screen) -> Vec<Listed> {
 pub(super) fn lines(sessions: &[Session], options: &Options) -> Vec<Vec<Line>> {
     let screen = &options.screen;
     let pairs: Vec<Pair<'_>> = sessions.iter().map(|session| (session, options.known(session))).collect();
-    let mut columns = columns(COLUMNS, STEP, &pairs, screen);
+    let mut columns = columns(&COLUMNS, STEP, &pairs, screen);
     let mark = screen.width_of("●") + 1;
     let mut state = STATE + GAP;
     let titles: Vec<String> = pairs.iter().map(|(session, known)| session.title(*known)).collect();

@@ -26,6 +26,8 @@ pub struct Session {
     pub worktree: Option<PathBuf>,
     /// Whether that is a linked worktree.
     pub linked: bool,
+    /// What becomes of it, in a list.
+    pub note: Option<String>,
 }
 
 impl Session {

@@ -37,7 +37,15 @@ fn running(id: &str, activity: Activity, started: i64) -> LiveSession {
 fn session(id: &str, activity: Activity, started: i64) -> Session {
     let live = (activity != Activity::Gone).then(|| running(id, activity, started));
     let summary = Some(summary(id, &format!("Title {id}")));
-    Session { id: SessionId::new(id), live, summary, tally: Tally::default(), worktree: None, linked: false }
+    Session {
+        id: SessionId::new(id),
+        live,
+        summary,
+        tally: Tally::default(),
+        worktree: None,
+        linked: false,
+        note: None,
+    }
 }
 
 fn options(width: usize) -> Options {

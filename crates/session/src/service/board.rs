@@ -28,7 +28,7 @@ pub(super) struct Drawn {
     more: bool,
 }
 
-/// A session with the name of its linked worktree, and the configuration folder that holds it.
+/// A session with the name of its linked worktree, the configuration folder of its CLI, and whether a copy is kept.
 #[derive(Serialize)]
 pub(super) struct Named {
     #[serde(flatten)]
@@ -36,6 +36,8 @@ pub(super) struct Named {
     #[serde(skip_serializing_if = "Option::is_none")]
     worktree: Option<String>,
     config_dir: Option<ConfigDir>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept: Option<&'static str>,
 }
 
 /// Folders of which the worktree is known: its top, and whether it is a linked one. Many sessions have the same.
@@ -64,7 +66,7 @@ impl Worktrees {
 }
 
 fn session(id: SessionId, live: Option<LiveSession>, summary: Option<Summary>) -> Session {
-    Session { id, live, summary, tally: Tally::default(), worktree: None, linked: false }
+    Session { id, live, summary, tally: Tally::default(), worktree: None, linked: false, note: None }
 }
 
 /// Whether a folder is in one of the scopes.
@@ -104,10 +106,11 @@ impl Shared {
         let by_pid: HashMap<u32, LiveSession> =
             self.follows.lives.all().into_iter().map(|live| (live.pid, live)).collect();
         let mut worktrees = Worktrees::default();
-        let one = |LineOf { id, file, pid, known }: LineOf| {
+        let one = |LineOf { id, file, pid, note, known }: LineOf| {
             let live = pid.and_then(|pid| by_pid.get(&pid)).cloned();
             let mut session = session(SessionId::new(&id), live, file.and_then(|file| self.summary_now(&file)));
             worktrees.find(&mut session);
+            session.note = note;
             (session, known)
         };
         let sessions: Vec<_> = sessions.into_iter().map(one).collect();
@@ -121,6 +124,7 @@ impl Shared {
         let one = |summary: Summary| Named {
             worktree: worktrees.name(summary.cwd.as_deref()),
             config_dir: summary.config_dir(),
+            kept: summary.kept.as_ref().map(|kept| if kept.only { "only" } else { "beside" }),
             summary,
         };
         Ok(summaries.into_iter().map(one).collect())

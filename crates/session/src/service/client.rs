@@ -81,6 +81,7 @@ impl Client {
             Request::Rename(Rename { id, file, title: to, is_running }) => {
                 self.run(move |_| title::rename(&file, &SessionId::new(&id), &to, is_running))
             }
+            Request::Kept(of) => self.run(move |work| work.shared.kept_now(of)),
             Request::Mode {} => {
                 let mode = self.shared()?.watcher.mode();
                 self.answer(json(&mode))

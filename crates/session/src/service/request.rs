@@ -34,6 +34,8 @@ pub enum Request {
     Stored(StoredOf),
     /// Gives a session a title.
     Rename(Rename),
+    /// The copy of a session that the CLI may delete.
+    Kept(KeptOf),
     /// Whether the watcher gets events or polls.
     Mode {},
 }
@@ -93,6 +95,8 @@ pub(super) struct LineOf {
     pub(super) file: Option<PathBuf>,
     /// The process that runs it.
     pub(super) pid: Option<u32>,
+    /// What becomes of it, for the user: "kept", "expires today".
+    pub(super) note: Option<String>,
     /// In a list of terminals, what the client knows of it.
     pub(super) known: Option<Known>,
 }
@@ -131,6 +135,23 @@ pub struct Rename {
     pub(super) title: String,
     /// Whether a process runs it, which may write at any moment.
     pub(super) is_running: bool,
+}
+
+/// Keeps a session, or what to do with its copy.
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeptOf {
+    /// Its transcript, as it was listed.
+    pub(super) file: PathBuf,
+    pub(super) act: KeepAct,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum KeepAct {
+    Keep,
+    PutBack,
+    Remove,
 }
 
 /// Opens a transcript; the request's number becomes its id.

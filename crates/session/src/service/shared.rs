@@ -7,17 +7,19 @@ use std::time::Duration;
 use super::follows::Follows;
 use super::lock::lock;
 use super::pool::Pools;
+use super::request::{KeepAct, KeptOf};
 use crate::agent::AgentFolders;
 use crate::cancel::Cancel;
 use crate::config_dir::{ConfigDir, ConfigDirs};
 use crate::error::{SessionError, chain};
 use crate::id::SessionId;
+use crate::kept::Kept;
 use crate::live::{all_live_sessions, state_of};
-use crate::state::SessionState;
+use crate::state::{Activity, SessionState};
 use crate::store::{Scope, Store, Summary};
 use crate::stored::Stored;
 use crate::time::Millis;
-use crate::watch::Watcher;
+use crate::watch::{Update, Watcher};
 
 /// A list waits at most this long for the first look at running sessions: a hanging disk must not block it.
 const FIRST_LOOK: Duration = Duration::from_secs(3);
@@ -25,6 +27,7 @@ const FIRST_LOOK: Duration = Duration::from_secs(3);
 /// The state shared by all clients.
 pub(super) struct Shared {
     dirs: ConfigDirs,
+    kept: Option<Kept>,
     cache_file: PathBuf,
     /// Created on the thread of the first list, since that reads a file.
     store: Mutex<Option<Store>>,
@@ -38,14 +41,33 @@ impl Shared {
     pub(super) fn start(dirs: ConfigDirs, cache_file: PathBuf) -> Result<Self, SessionError> {
         let follows = Arc::<Follows>::default();
         let news = Arc::clone(&follows);
-        let watcher = Watcher::start(dirs.clone(), move |update| news.take(update))?;
+        let pools = Arc::<Pools>::default();
+        let kept = dirs.kept().cloned().map(Kept::at);
+        let catch_up = {
+            let (kept, pools) = (kept.clone(), Arc::clone(&pools));
+            move |id: Option<SessionId>| {
+                let Some(kept) = kept.clone() else { return };
+                // Refused at the end of the service, when the next start does it.
+                pools.requests.run(move || kept.catch_up(id.as_ref())).ok();
+            }
+        };
+        catch_up(None);
+        let watcher = Watcher::start(dirs.clone(), move |update| {
+            if let Update::Live(change) = &update
+                && matches!(change.session.state.activity, Activity::Idle | Activity::Gone)
+            {
+                catch_up(Some(change.session.id.clone()));
+            }
+            news.take(update);
+        })?;
         Ok(Self {
+            kept,
             dirs,
             cache_file,
             store: Mutex::default(),
             agent_folders: Arc::default(),
             follows,
-            pools: Arc::default(),
+            pools,
             watcher,
         })
     }
@@ -94,9 +116,21 @@ impl Shared {
         self.with_store(|store| store.get(file)).filter(|summary| !summary.is_empty())
     }
 
+    /// Keeps a session, removes its copy, or puts it back where the CLI looks for it. Returns the transcript.
+    pub(super) fn kept_now(&self, KeptOf { file, act }: KeptOf) -> Result<PathBuf, SessionError> {
+        let id = SessionId::new(&file.file_stem().unwrap_or_default().to_string_lossy());
+        let Some(kept) = &self.kept else { return Err(SessionError::UnknownSession { id: id.to_string() }) };
+        match act {
+            KeepAct::Keep => kept.keep(&file),
+            KeepAct::PutBack => kept.put_back(&file),
+            KeepAct::Remove => kept.remove(&id).map(|()| file),
+        }
+    }
+
     pub(super) fn state_now(&self, id: &SessionId, file: &Path) -> Result<SessionState, SessionError> {
+        let copied_from = self.kept.as_ref().and_then(|kept| kept.copy(file)).map(|copy| copy.origin);
         // A file elsewhere is of no CLI that keeps records.
-        let dir = ConfigDir::of_transcript(file).unwrap_or_else(|| ConfigDir::at(file));
+        let dir = copied_from.or_else(|| ConfigDir::of_transcript(file)).unwrap_or_else(|| ConfigDir::at(file));
         state_of(&dir, id, file, &all_live_sessions(&self.dirs).0)
     }
 }

@@ -164,6 +164,61 @@ fn the_sessions_of_several_folders_are_one_list() {
     assert_eq!(hits["hits"], 2);
 }
 
+/// The CLI deletes its transcripts after a month.
+#[test]
+fn a_kept_session_is_listed_once_and_stays_after_its_file_is_deleted() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = ConfigDir::at(dir.path().join("home"));
+    let file = home.projects().join("-p/s.jsonl");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::create_dir_all(home.sessions()).unwrap();
+    fs::write(&file, "{\"type\":\"user\",\"cwd\":\"/p\",\"message\":{\"content\":\"a prompt\"}}\n").unwrap();
+    let dirs = ConfigDirs::from(home.clone()).with_kept(ConfigDir::at(dir.path().join("kept")));
+    let copy = dir.path().join("kept/projects/-p/s.jsonl");
+    let service = Service::start(dirs, dir.path().join("cache.json")).unwrap();
+    let recorder = Arc::<Recorder>::default();
+    let client = service.join(Arc::<Recorder>::clone(&recorder));
+    let ask = |request: Json| {
+        let number = client.request(serde_json::from_value(request).unwrap()).unwrap();
+        recorder.next("an answer", |news| news["type"] == "reply" && news["id"] == json!(number))["result"].clone()
+    };
+    let listed = |scope: &str| {
+        let list = ask(json!({ "list": { "scope": scope, "folder": "/p" } }));
+        let one = |one: &Json| (one["kept"].clone(), one["file"].clone(), one["config_dir"].clone());
+        list.as_array().unwrap().iter().map(one).collect::<Vec<_>>()
+    };
+    assert_eq!(listed("all"), [(Json::Null, json!(file), json!(home))]);
+    assert_eq!(ask(json!({ "kept": { "file": file, "act": "keep" } })), json!(copy));
+    for scope in ["all", "folder", "tree"] {
+        assert_eq!(listed(scope), [(json!("beside"), json!(file), json!(home))], "{scope}");
+    }
+    // A turn that ends is copied, too.
+    let mut more = fs::File::options().append(true).open(&file).unwrap();
+    writeln!(more, r#"{{"type":"user","cwd":"/p","message":{{"content":"another"}}}}"#).unwrap();
+    let pid = std::process::id();
+    let text = format!(r#"{{"pid":{pid},"sessionId":"s","cwd":"/p","status":"idle"}}"#);
+    fs::write(dir.path().join("record"), text).unwrap();
+    fs::rename(dir.path().join("record"), home.sessions().join(format!("{pid}.json"))).unwrap();
+    let deadline = Instant::now() + DEADLINE;
+    while fs::metadata(&copy).unwrap().len() != fs::metadata(&file).unwrap().len() {
+        assert!(Instant::now() < deadline, "the copy does not grow");
+        std::thread::yield_now();
+    }
+    fs::remove_file(home.sessions().join(format!("{pid}.json"))).unwrap();
+    fs::remove_file(&file).unwrap();
+    for scope in ["all", "folder", "tree"] {
+        assert_eq!(listed(scope), [(json!("only"), json!(copy), json!(home))], "{scope}");
+    }
+    assert_eq!(ask(json!({ "find": { "id": "s" } })), json!(copy));
+    let hits = ask(json!({ "search": { "pattern": "another", "place": { "scope": "all" } } }));
+    assert_eq!(hits["hits"], 1);
+    assert_eq!(ask(json!({ "kept": { "file": copy, "act": "put_back" } })), json!(file));
+    assert_eq!(listed("all"), [(json!("beside"), json!(file), json!(home))]);
+    assert_eq!(ask(json!({ "find": { "id": "s" } })), json!(file));
+    ask(json!({ "kept": { "file": file, "act": "remove" } }));
+    assert_eq!(listed("all"), [(Json::Null, json!(file), json!(home))]);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn the_folder_of_a_running_cli_is_read_from_then_on() {

@@ -19,8 +19,9 @@ use crate::cancel::Cancel;
 use crate::config_dir::{ConfigDir, ConfigDirs, encode_folder};
 use crate::error::SessionError;
 use crate::id::SessionId;
+use crate::kept::Kept;
 use cache::{Cache, Stamp};
-pub use summary::Summary;
+pub use summary::{Keeping, Summary};
 pub use tally::{Tally, Task};
 
 /// Which sessions to list.
@@ -38,6 +39,7 @@ pub enum Scope {
 #[derive(Debug)]
 pub struct Store {
     dirs: ConfigDirs,
+    kept: Option<Kept>,
     cache: Cache,
 }
 
@@ -46,7 +48,9 @@ impl Store {
     /// [`Store::save`].
     #[must_use]
     pub fn new(dirs: impl Into<ConfigDirs>, cache_file: Option<PathBuf>) -> Self {
-        Self { dirs: dirs.into(), cache: Cache::load(cache_file) }
+        let dirs = dirs.into();
+        let kept = dirs.kept().cloned().map(Kept::at);
+        Self { dirs, kept, cache: Cache::load(cache_file) }
     }
 
     /// The sessions in scope, most recently written first. Sessions without a message are left out.
@@ -68,8 +72,29 @@ impl Store {
                 }
             }
         }
+        self.add_kept(&filter, &mut summaries);
         summaries.sort_unstable_by(|a, b| (b.updated, &b.id).cmp(&(a.updated, &a.id)));
         Ok(summaries)
+    }
+
+    /// Marks the sessions of which a copy is kept, and adds those of which only the copy is left.
+    fn add_kept(&mut self, filter: &Filter, summaries: &mut Vec<Summary>) {
+        let mut copies = self.kept.as_ref().map(Kept::copies).unwrap_or_default();
+        for summary in &mut *summaries {
+            let config_dir = summary.config_dir();
+            let is_its = copies.get(&summary.id).is_some_and(|copy| config_dir.as_ref() == Some(&copy.origin));
+            let copy = is_its.then(|| copies.remove(&summary.id)).flatten();
+            summary.kept = copy.map(|copy| Keeping { config_dir: copy.origin, only: false });
+        }
+        for copy in copies.into_values() {
+            let folder = copy.file.parent().unwrap_or(&copy.file);
+            let may_be_here = folder.file_name().is_some_and(|name| filter.may_hold(&name.to_string_lossy()));
+            // The session itself may be in another project.
+            if may_be_here && copy.original().is_none() {
+                summaries
+                    .extend(self.get(&copy.file).filter(|summary| !summary.is_empty() && filter.has(summary, folder)));
+            }
+        }
     }
 
     /// The transcript of a session, in any project.
@@ -82,7 +107,8 @@ impl Store {
         let name = is_name.then(|| format!("{id}.jsonl")).ok_or_else(unknown)?;
         let files = self.folders(&Filter::new(&Scope::All))?.into_iter().map(|folder| folder.join(&name));
         let newest = |file: &PathBuf| fs::metadata(file).and_then(|metadata| metadata.modified()).ok();
-        files.filter(|file| file.is_file()).max_by_key(newest).ok_or_else(unknown)
+        let kept = || Some(self.kept.as_ref()?.copies().remove(id)?.file);
+        files.filter(|file| file.is_file()).max_by_key(newest).or_else(kept).ok_or_else(unknown)
     }
 
     /// The current summary of a session; `None` if its file is gone. To open a pipe would wait for a writer.
@@ -115,6 +141,14 @@ impl Store {
     }
 
     fn summary(&mut self, file: &Path, stamp: Stamp) -> Option<Summary> {
+        let mut summary = self.written(file, stamp)?;
+        let copy = self.kept.as_ref().and_then(|kept| kept.copy(file));
+        summary.kept = copy.map(|copy| Keeping { config_dir: copy.origin, only: true });
+        Some(summary)
+    }
+
+    /// What the file tells.
+    fn written(&mut self, file: &Path, stamp: Stamp) -> Option<Summary> {
         if let Some(known) = self.cache.get(file, stamp) {
             return Some(known);
         }

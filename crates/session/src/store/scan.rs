@@ -118,6 +118,7 @@ pub(super) fn scan(file: &Path, stamp: Stamp) -> io::Result<Summary> {
         messages: is_whole.then_some(found.messages.messages),
         turns: found.turns,
         forked_from: found.forked_from,
+        kept: None,
     })
 }
 

@@ -42,13 +42,26 @@ pub struct Summary {
     pub turns: Option<u32>,
     /// The session it was forked from.
     pub forked_from: Option<SessionId>,
+    /// The copy that the user keeps of it.
+    #[serde(skip)]
+    pub kept: Option<Keeping>,
+}
+
+/// A copy of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keeping {
+    /// The configuration folder of its CLI.
+    pub config_dir: ConfigDir,
+    /// The CLI has deleted its own: only the copy is left.
+    pub only: bool,
 }
 
 impl Summary {
-    /// The configuration folder that holds it.
+    /// The configuration folder of its CLI.
     #[must_use]
     pub fn config_dir(&self) -> Option<ConfigDir> {
-        ConfigDir::of_transcript(&self.file)
+        let kept = self.kept.as_ref().map(|kept| kept.config_dir.clone());
+        kept.or_else(|| ConfigDir::of_transcript(&self.file))
     }
 
     /// Whether it has no message yet.

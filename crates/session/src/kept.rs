@@ -1,0 +1,561 @@
+//! Copies of sessions, which stay when the CLI deletes its own: 30 days after the last write, or `cleanupPeriodDays` (measured, CLI
+//! 2.1.329: by the time of the file; with it go the subagents' transcripts, results of tools and checkpoints).
+//!
+//! The folder has the layout of a configuration folder, so that what lists, searches and reads sessions needs no other code. `<id>.origin`
+//! beside a transcript names the configuration folder that it was copied from.
+//! Invariants: only the user can read it; a transcript appears when the rest of its copy is there; what was copied stays, unless the user
+//! keeps the session again or removes the copy; a session is never put back over a file.
+
+use std::collections::HashMap;
+use std::fs::{self, DirBuilder, File, FileTimes, OpenOptions};
+use std::io;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use claude_ide_system::file::{Access, Whole, open_regular, read_regular};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use crate::config_dir::ConfigDir;
+use crate::error::SessionError;
+use crate::id::SessionId;
+
+/// A longer origin is none.
+const MAX_ORIGIN: u64 = 16 * 1024;
+/// Folders are copied to this depth.
+const MAX_DEPTH: usize = 8;
+/// A file continues its copy if these last bytes of the copy are in it.
+const COMPARED: u64 = 4096;
+
+/// The folder of the copies.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept(ConfigDir);
+
+/// A copy of a session.
+#[derive(Debug)]
+pub(crate) struct KeptCopy {
+    pub(crate) file: PathBuf,
+    /// The configuration folder that it was copied from.
+    pub(crate) origin: ConfigDir,
+}
+
+/// What happens to a file that is there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum There {
+    /// It becomes like its source.
+    Replaced,
+    /// It only grows, if it is a transcript.
+    Continued,
+    /// It stays.
+    Left,
+}
+
+impl Kept {
+    pub(crate) fn at(dir: ConfigDir) -> Self {
+        Self(dir)
+    }
+
+    /// Whether a transcript is a copy.
+    pub(crate) fn has(&self, file: &Path) -> bool {
+        ConfigDir::of_transcript(file).is_some_and(|dir| dir == self.0)
+    }
+
+    /// The copy with this transcript.
+    pub(crate) fn copy(&self, file: &Path) -> Option<KeptCopy> {
+        let origin = self.has(file).then(|| read_regular(&file.with_extension("origin"), MAX_ORIGIN).ok())??;
+        let origin = ConfigDir::at(std::ffi::OsString::from_vec(origin));
+        Some(KeptCopy { file: file.to_owned(), origin })
+    }
+
+    /// All copies.
+    pub(crate) fn copies(&self) -> HashMap<SessionId, KeptCopy> {
+        let folders = entries(&self.0.projects());
+        let files = folders.flat_map(|folder| entries(&folder)).filter(|file| is_transcript(file));
+        files.filter_map(|file| Some((id_of(&file)?, self.copy(&file)?))).collect()
+    }
+
+    /// Copies a session, or brings its copy up to date. Returns the copy.
+    ///
+    /// # Errors
+    /// [`SessionError::Keep`]; then a copy that was there is still there.
+    pub(crate) fn keep(&self, file: &Path) -> Result<PathBuf, SessionError> {
+        if self.has(file) {
+            return Ok(file.to_owned()); // nothing else is left of it
+        }
+        let lock = self.lock(FlockOperation::LockExclusive);
+        let kept = lock.and_then(|_lock| self.take(file, There::Replaced));
+        kept.map_err(SessionError::keep(file))
+    }
+
+    /// Adds to the copies what their sessions have got since: to one, or to all.
+    pub(crate) fn catch_up(&self, only: Option<&SessionId>) {
+        if !self.0.projects().is_dir() {
+            return;
+        }
+        // Another Neovim that has the lock does the same.
+        let Ok(_lock) = self.lock(FlockOperation::NonBlockingLockExclusive) else { return };
+        if only.is_none() {
+            self.clean();
+        }
+        for (id, copy) in self.copies() {
+            let Some(original) = copy.original().filter(|_| only.is_none_or(|only| *only == id)) else { continue };
+            if let Err(error) = self.take(&original, There::Continued) {
+                tracing::warn!(file = %original.display(), %error, "a kept session could not be brought up to date");
+            }
+        }
+    }
+
+    /// Puts a session back where the CLI looks for it, unless it is there. Returns its transcript there.
+    ///
+    /// # Errors
+    /// [`SessionError::Keep`].
+    pub(crate) fn put_back(&self, file: &Path) -> Result<PathBuf, SessionError> {
+        let Some(copy) = self.copy(file) else { return Ok(file.to_owned()) };
+        if let Some(original) = copy.original() {
+            return Ok(original);
+        }
+        let put = || {
+            if !copy.origin.path().is_dir() {
+                return Err(io::Error::other(format!("its folder {} is gone", copy.origin.path().display())));
+            }
+            let to = copy.place(&copy.origin)?;
+            // A time long past would have the CLI delete it at its next start.
+            self.copy_all(file, &self.0, &to, &copy.origin, There::Left)?;
+            Ok(to)
+        };
+        put().map_err(SessionError::keep(file))
+    }
+
+    /// Removes a copy.
+    ///
+    /// # Errors
+    /// [`SessionError::Keep`].
+    pub(crate) fn remove(&self, id: &SessionId) -> Result<(), SessionError> {
+        let Some(copy) = self.copies().remove(id) else {
+            return Err(SessionError::UnknownSession { id: id.to_string() });
+        };
+        let lock = self.lock(FlockOperation::LockExclusive);
+        lock.and_then(|_lock| self.remove_copy(&copy)).map_err(SessionError::keep(&copy.file))
+    }
+
+    /// Brings the copy of a session up to date, or makes it.
+    fn take(&self, file: &Path, there: There) -> io::Result<PathBuf> {
+        let origin = ConfigDir::of_transcript(file).ok_or(io::ErrorKind::InvalidInput)?;
+        let before = id_of(file).and_then(|id| self.copies().remove(&id));
+        if let Some(before) = before.as_ref().filter(|before| before.origin != origin) {
+            let other = before.origin.path().display();
+            return Err(io::Error::other(format!("a copy of it from {other} is kept already")));
+        }
+        let to = KeptCopy { file: file.to_owned(), origin: origin.clone() }.place(&self.0)?;
+        if let Some(moved) = before.filter(|before| before.file != to) {
+            relocate(&moved.file, &to)?;
+        }
+        self.copy_all(file, &origin, &to, &self.0, there)?;
+        Ok(to)
+    }
+
+    /// Copies all that belongs to a session, the transcript last.
+    fn copy_all(&self, from: &Path, source: &ConfigDir, to: &Path, target: &ConfigDir, there: There) -> io::Result<()> {
+        for (from, to) in parts(source, from).iter().zip(parts(target, to)) {
+            copy_tree(from, &to, there, MAX_DEPTH)?;
+        }
+        create_folder(to.parent().unwrap_or(to))?;
+        if *target == self.0 {
+            let (path, temporary) = (to.with_extension("origin"), part_of(to));
+            let origin = source.path().as_os_str().as_bytes();
+            Whole { path: &path, temporary: &temporary, access: Access::Private, durable: false }.write(origin)?;
+        }
+        copy_file(from, to, there)
+    }
+
+    fn remove_copy(&self, copy: &KeptCopy) -> io::Result<()> {
+        fs::remove_file(&copy.file)?;
+        fs::remove_file(copy.file.with_extension("origin")).or_else(if_missing)?;
+        for part in parts(&self.0, &copy.file) {
+            fs::remove_dir_all(part).or_else(if_missing)?;
+        }
+        fs::remove_dir(copy.file.parent().unwrap_or(&copy.file)).ok(); // unless it holds others
+        Ok(())
+    }
+
+    /// Removes what a copy left that was cut off: whoever writes has the lock.
+    fn clean(&self) {
+        let files = entries(&self.0.projects()).flat_map(|folder| entries(&folder));
+        for file in files.filter(|file| file.extension().is_some_and(|extension| extension == "part")) {
+            fs::remove_file(file).ok();
+        }
+    }
+
+    /// Only one process at a time writes. A file system without locks is no reason to keep nothing: two would write the same bytes.
+    fn lock(&self, operation: FlockOperation) -> io::Result<File> {
+        create_folder(self.0.path())?;
+        let path = self.0.path().join("lock");
+        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+        match flock(&file, operation) {
+            Err(Errno::WOULDBLOCK) => Err(io::ErrorKind::WouldBlock.into()),
+            Ok(()) | Err(_) => Ok(file),
+        }
+    }
+}
+
+impl KeptCopy {
+    /// The CLI's own transcript, also where `/cd` has moved it; `None` once it is deleted.
+    pub(crate) fn original(&self) -> Option<PathBuf> {
+        let here = self.place(&self.origin).ok()?;
+        if here.is_file() {
+            return Some(here);
+        }
+        let name = self.file.file_name()?;
+        entries(&self.origin.projects()).map(|folder| folder.join(name)).find(|file| file.is_file())
+    }
+
+    /// Where its transcript is in a configuration folder.
+    fn place(&self, dir: &ConfigDir) -> io::Result<PathBuf> {
+        let project = self.file.parent().and_then(Path::file_name);
+        let (project, name) = project.zip(self.file.file_name()).ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(dir.projects().join(project).join(name))
+    }
+}
+
+/// What belongs to a session beside its transcript: the folder with its subagents and results of tools, and its checkpoints.
+fn parts(dir: &ConfigDir, file: &Path) -> [PathBuf; 2] {
+    [file.with_extension(""), dir.path().join("file-history").join(file.file_stem().unwrap_or_default())]
+}
+
+fn id_of(file: &Path) -> Option<SessionId> {
+    Some(SessionId::new(file.file_stem()?.to_str()?))
+}
+
+fn is_transcript(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "jsonl")
+}
+
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+fn if_missing(error: io::Error) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
+}
+
+fn create_folder(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Moves a copy after its session, the transcript last.
+fn relocate(from: &Path, to: &Path) -> io::Result<()> {
+    create_folder(to.parent().unwrap_or(to))?;
+    for extension in ["", "origin", "jsonl"] {
+        fs::rename(from.with_extension(extension), to.with_extension(extension)).or_else(if_missing)?;
+    }
+    fs::remove_dir(from.parent().unwrap_or(from)).ok(); // unless it holds others
+    Ok(())
+}
+
+/// The name under which a file is written.
+fn part_of(file: &Path) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(file.file_name().unwrap_or_default());
+    name.push(".part");
+    file.with_file_name(name)
+}
+
+/// Copies the regular files of a folder. Nothing is done if there is none.
+fn copy_tree(from: &Path, to: &Path, there: There, depth: usize) -> io::Result<()> {
+    if depth == 0 || !fs::symlink_metadata(from).is_ok_and(|found| found.is_dir()) {
+        return Ok(());
+    }
+    create_folder(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        let copied = match entry.file_type()? {
+            kind if kind.is_dir() => copy_tree(&from, &to, there, depth - 1),
+            kind if kind.is_file() => copy_file(&from, &to, there),
+            _ => Ok(()),
+        };
+        // The CLI may have deleted it meanwhile.
+        copied.or_else(if_missing)?;
+    }
+    Ok(())
+}
+
+/// Copies a file under another name, then renames it. Continues a copy whose end is in the file.
+fn copy_file(from: &Path, to: &Path, there: There) -> io::Result<()> {
+    let mut source = open_regular(from)?;
+    let found = source.metadata()?;
+    let modified = if there == There::Left { SystemTime::now() } else { found.modified()? };
+    if let Ok(copy) = fs::symlink_metadata(to) {
+        let is_same = copy.len() == found.len() && copy.modified()? == modified;
+        if there == There::Left || is_same || !copy.is_file() {
+            return Ok(());
+        }
+        if append(&source, to, copy.len(), found.len(), modified)? {
+            return Ok(());
+        }
+        if there == There::Continued && is_transcript(to) {
+            return Ok(()); // the CLI has written another text
+        }
+    }
+    let temporary = part_of(to);
+    let written = write(&mut source, &temporary, modified).and_then(|()| match there {
+        There::Left => fs::hard_link(&temporary, to).or_else(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Ok(()),
+            _ if to.exists() => Ok(()),
+            _ => fs::rename(&temporary, to), // a file system without links
+        }),
+        There::Replaced | There::Continued => fs::rename(&temporary, to),
+    });
+    if there == There::Left || written.is_err() {
+        fs::remove_file(&temporary).ok();
+    }
+    written
+}
+
+fn write(source: &mut File, temporary: &Path, modified: SystemTime) -> io::Result<()> {
+    fs::remove_file(temporary).or_else(if_missing)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(temporary)?;
+    io::copy(source, &mut file)?;
+    file.set_times(FileTimes::new().set_modified(modified))?;
+    file.sync_all()
+}
+
+/// Adds to a copy of `copied` bytes what the file has beyond. Returns whether the file continues the copy.
+fn append(source: &File, to: &Path, copied: u64, size: u64, modified: SystemTime) -> io::Result<bool> {
+    if size < copied {
+        return Ok(false);
+    }
+    let copy = OpenOptions::new().read(true).write(true).open(to)?;
+    let compared = copied.min(COMPARED);
+    let (mut ours, mut theirs) = (vec![0; usize::try_from(compared).unwrap_or_default()], Vec::new());
+    theirs.resize(ours.len(), 0);
+    copy.read_exact_at(&mut ours, copied - compared)?;
+    source.read_exact_at(&mut theirs, copied - compared)?;
+    if ours != theirs {
+        return Ok(false);
+    }
+    // By position: another Neovim that does the same at the same time writes the same bytes.
+    let (mut at, mut buffer) = (copied, vec![0; 64 * 1024]);
+    loop {
+        let read = source.read_at(&mut buffer, at)?;
+        let Some(bytes) = buffer.get(..read).filter(|bytes| !bytes.is_empty()) else { break };
+        copy.write_all_at(bytes, at)?;
+        at += u64::try_from(read).unwrap_or_default();
+    }
+    copy.set_times(FileTimes::new().set_modified(modified))?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::time::Duration;
+
+    use super::*;
+
+    struct Files {
+        home: tempfile::TempDir,
+        kept: Kept,
+    }
+
+    impl Files {
+        fn new() -> Self {
+            let home = tempfile::tempdir().unwrap();
+            let kept = Kept::at(ConfigDir::at(home.path().join("state/kept")));
+            Self { home, kept }
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.home.path().join(name)
+        }
+
+        /// A session with a subagent, a result of a tool and a checkpoint; 20 days old.
+        fn session(&self, dir: &str, text: &str) -> PathBuf {
+            let old = SystemTime::now() - Duration::from_secs(20 * 24 * 3600);
+            for (name, text) in [
+                ("projects/-p/s/subagents/agent-1.jsonl", "{}\n"),
+                ("projects/-p/s/tool-results/a.txt", "result"),
+                ("projects/-p/other.jsonl", "{}\n"),
+                ("file-history/s/a@v1", "before"),
+                ("projects/-p/s.jsonl", text),
+            ] {
+                let file = self.path(dir).join(name);
+                fs::create_dir_all(file.parent().unwrap()).unwrap();
+                fs::write(&file, text).unwrap();
+                File::options().append(true).open(&file).unwrap().set_modified(old).unwrap();
+            }
+            self.path(dir).join("projects/-p/s.jsonl")
+        }
+
+        fn text(&self, name: &str) -> String {
+            fs::read_to_string(self.path(name)).unwrap_or_default()
+        }
+
+        /// All files of a folder.
+        fn all(&self, name: &str) -> Vec<String> {
+            let mut found = Vec::new();
+            let mut folders = vec![self.path(name)];
+            while let Some(folder) = folders.pop() {
+                for entry in entries(&folder) {
+                    if entry.is_dir() {
+                        folders.push(entry);
+                    } else {
+                        found.push(entry.strip_prefix(self.path(name)).unwrap().to_str().unwrap().to_owned());
+                    }
+                }
+            }
+            found.sort();
+            found
+        }
+    }
+
+    const COPY: [&str; 6] = [
+        "file-history/s/a@v1",
+        "lock",
+        "projects/-p/s.jsonl",
+        "projects/-p/s.origin",
+        "projects/-p/s/subagents/agent-1.jsonl",
+        "projects/-p/s/tool-results/a.txt",
+    ];
+
+    fn append_to(file: &Path, text: &str) {
+        io::Write::write_all(&mut File::options().append(true).open(file).unwrap(), text.as_bytes()).unwrap();
+    }
+
+    #[test]
+    fn a_copy_has_all_that_belongs_to_the_session_for_the_user_alone() {
+        let files = Files::new();
+        let file = files.session("c", "{\"n\":1}\n");
+        let copy = files.kept.keep(&file).unwrap();
+        assert_eq!(copy, files.path("state/kept/projects/-p/s.jsonl"));
+        assert_eq!(files.all("state/kept"), COPY);
+        assert_eq!(files.text("state/kept/projects/-p/s.jsonl"), "{\"n\":1}\n");
+        let times = [&file, &copy].map(|file| fs::metadata(file).unwrap().modified().unwrap());
+        assert_eq!(times[0], times[1], "it is as old as the session");
+        for name in COPY.iter().map(|name| format!("state/kept/{name}")) {
+            assert_eq!(fs::metadata(files.path(&name)).unwrap().permissions().mode() & 0o777, 0o600, "{name}");
+            let folder = files.path(&name).parent().unwrap().to_owned();
+            assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700, "{}", folder.display());
+        }
+        assert_eq!(files.kept.copy(&copy).unwrap().origin, ConfigDir::at(files.path("c")));
+    }
+
+    #[test]
+    fn a_copy_grows_with_its_session_and_never_gets_less() {
+        let files = Files::new();
+        let file = files.session("c", "one\n");
+        files.kept.keep(&file).unwrap();
+        append_to(&file, "two\nthr");
+        append_to(&files.path("c/projects/-p/s/subagents/agent-1.jsonl"), "more\n");
+        files.kept.catch_up(None);
+        assert_eq!(files.text("state/kept/projects/-p/s.jsonl"), "one\ntwo\nthr");
+        assert_eq!(files.text("state/kept/projects/-p/s/subagents/agent-1.jsonl"), "{}\nmore\n");
+        append_to(&file, "ee\n");
+        fs::remove_file(files.path("c/projects/-p/s/tool-results/a.txt")).unwrap();
+        files.kept.catch_up(Some(&SessionId::new("other")));
+        assert_eq!(files.text("state/kept/projects/-p/s.jsonl"), "one\ntwo\nthr");
+        files.kept.catch_up(Some(&SessionId::new("s")));
+        assert_eq!(files.text("state/kept/projects/-p/s.jsonl"), "one\ntwo\nthree\n");
+        // The CLI has written another text.
+        fs::write(&file, "compacted\n").unwrap();
+        files.kept.catch_up(None);
+        assert_eq!(files.text("state/kept/projects/-p/s.jsonl"), "one\ntwo\nthree\n");
+        assert_eq!(files.all("state/kept"), COPY);
+        // But the user may want it.
+        files.kept.keep(&file).unwrap();
+        assert_eq!(files.text("state/kept/projects/-p/s.jsonl"), "compacted\n");
+    }
+
+    #[test]
+    fn a_session_is_put_back_whole_as_if_it_were_new() {
+        let files = Files::new();
+        let file = files.session("c", "one\n");
+        let copy = files.kept.keep(&file).unwrap();
+        assert_eq!(files.kept.put_back(&copy).unwrap(), file, "it is there");
+        fs::remove_dir_all(files.path("c/projects")).unwrap();
+        fs::remove_dir_all(files.path("c/file-history")).unwrap();
+        assert_eq!(files.kept.put_back(&copy).unwrap(), file);
+        let mut back = COPY.iter().filter(|name| !name.ends_with("origin") && **name != "lock").collect::<Vec<_>>();
+        back.sort();
+        assert_eq!(files.all("c").iter().collect::<Vec<_>>(), back);
+        for name in back {
+            let modified = fs::metadata(files.path("c").join(name)).unwrap().modified().unwrap();
+            assert!(
+                modified.elapsed().unwrap_or_default() < Duration::from_secs(600),
+                "{name}: the CLI would delete it"
+            );
+        }
+        append_to(&file, "two\n");
+        files.kept.catch_up(None);
+        assert_eq!(files.text("state/kept/projects/-p/s.jsonl"), "one\ntwo\n");
+    }
+
+    #[test]
+    fn a_session_is_never_put_back_over_what_is_there() {
+        let files = Files::new();
+        let copy = files.kept.keep(&files.session("c", "one\n")).unwrap();
+        fs::remove_file(files.path("c/projects/-p/s.jsonl")).unwrap();
+        fs::write(files.path("c/projects/-p/s/tool-results/a.txt"), "theirs").unwrap();
+        fs::create_dir_all(files.path("c/projects/-q")).unwrap();
+        fs::write(files.path("c/projects/-q/s.jsonl"), "one\nmoved\n").unwrap();
+        assert_eq!(files.kept.put_back(&copy).unwrap(), files.path("c/projects/-q/s.jsonl"));
+        assert!(!files.path("c/projects/-p/s.jsonl").exists());
+        fs::remove_dir_all(files.path("c/projects/-q")).unwrap();
+        files.kept.put_back(&copy).unwrap();
+        assert_eq!(files.text("c/projects/-p/s/tool-results/a.txt"), "theirs");
+        fs::remove_dir_all(files.path("c")).unwrap();
+        assert!(files.kept.put_back(&copy).is_err(), "the account is gone");
+        assert!(!files.path("c").exists());
+    }
+
+    #[test]
+    fn a_copy_follows_its_session_to_another_project() {
+        let files = Files::new();
+        files.kept.keep(&files.session("c", "one\n")).unwrap();
+        fs::rename(files.path("c/projects/-p"), files.path("c/projects/-q")).unwrap();
+        append_to(&files.path("c/projects/-q/s.jsonl"), "two\n");
+        files.kept.catch_up(None);
+        assert_eq!(files.all("state/kept"), COPY.map(|name| name.replace("-p/", "-q/")));
+        assert_eq!(files.text("state/kept/projects/-q/s.jsonl"), "one\ntwo\n");
+    }
+
+    #[test]
+    fn a_copy_is_removed_alone() {
+        let files = Files::new();
+        let file = files.session("c", "one\n");
+        files.kept.keep(&file).unwrap();
+        files.kept.keep(&files.path("c/projects/-p/other.jsonl")).unwrap();
+        let before = files.all("c");
+        files.kept.remove(&SessionId::new("s")).unwrap();
+        assert_eq!(files.all("state/kept"), ["lock", "projects/-p/other.jsonl", "projects/-p/other.origin"]);
+        assert_eq!(files.all("c"), before);
+        assert!(files.kept.remove(&SessionId::new("s")).is_err());
+    }
+
+    #[test]
+    fn the_copies_of_two_accounts_are_not_mixed() {
+        let files = Files::new();
+        files.kept.keep(&files.session("c", "one\n")).unwrap();
+        let error = files.kept.keep(&files.session("work", "two\n")).unwrap_err();
+        assert!(crate::error::chain(&error).contains("is kept already"), "{error:?}");
+        assert_eq!(files.text("state/kept/projects/-p/s.jsonl"), "one\n");
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_followed_and_an_interrupted_copy_leaves_nothing() {
+        let files = Files::new();
+        let file = files.session("c", "one\n");
+        fs::write(files.path("secret"), "secret").unwrap();
+        std::os::unix::fs::symlink(files.path("secret"), files.path("c/projects/-p/s/link")).unwrap();
+        fs::create_dir_all(files.path("state/kept/projects/-p")).unwrap();
+        fs::write(files.path("state/kept/projects/-p/.x.jsonl.part"), "half").unwrap();
+        files.kept.keep(&file).unwrap();
+        files.kept.catch_up(None);
+        assert_eq!(files.all("state/kept"), COPY);
+        fs::write(&file, "x".repeat(3_000_000)).unwrap();
+        files.kept.keep(&file).unwrap();
+        assert_eq!(files.text("state/kept/projects/-p/s.jsonl").len(), 3_000_000);
+    }
+}
