@@ -1,6 +1,7 @@
 """`:checkhealth claude-ide` on sessions: visible ones, invisible ones, and the reason."""
 
 import os
+from datetime import timedelta
 
 import pytest
 
@@ -101,3 +102,23 @@ def test_a_file_in_the_place_of_a_folder_is_reported(health, sessions):
     (sessions.config / "sessions").write_text("")
     text = health()
     assert text.count("cannot be read: ENOTDIR") == 2
+
+
+def test_says_how_long_sessions_stay_and_which_go_within_a_week(health, sessions, tmp_path):
+    (tmp_path / "project").mkdir()
+    sessions.write(tmp_path / "project", ("new", "ok"), age=timedelta(days=20))
+    text = health()
+    assert "Claude Code deletes the sessions in ~/.claude 30 days after their last message (its default)" in text
+    assert "within a week" not in text and "kept" not in text
+    for days in (25, 40):
+        sessions.write(tmp_path / "project", ("old", "ok"), age=timedelta(days=days))
+    text = health()
+    assert "WARNING Claude Code deletes 2 sessions within a week" in text
+    assert "`:Claude sessions keep` keeps a copy of one." in text
+    settings = sessions.config / "settings.json"
+    settings.write_text('{"cleanupPeriodDays": 365}')
+    text = health()
+    assert "365 days after their last message (`cleanupPeriodDays` in ~/.claude/settings.json)" in text
+    assert "within a week" not in text
+    settings.write_text('{"cleanupPeriodDays": 0}')
+    assert "Claude Code deletes no sessions in ~/.claude: ~/.claude/settings.json is not valid" in health()

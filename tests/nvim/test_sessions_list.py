@@ -58,7 +58,7 @@ def test_lists_the_sessions_of_the_project_newest_first_whatever_else_lies_there
     (tmp_path / "other").mkdir()
     sessions.write(project, ("Explain the build", "ok"), age=timedelta(days=3), branch="feature/x")
     sessions.write(project, ("fix it", "ok"), title="The parser")
-    sessions.write(project / "sub", ("below", "ok"), age=timedelta(days=30))
+    sessions.write(project / "sub", ("below", "ok"), age=timedelta(days=20))
     sessions.write(tmp_path / "other", ("elsewhere", "ok"))
     folder = sessions.folder(project)
     (folder / "broken.jsonl").write_text('{"type":"user","mess')
@@ -71,7 +71,7 @@ def test_lists_the_sessions_of_the_project_newest_first_whatever_else_lies_there
     assert shown["lines"] == [
         "2h  main       The parser         fix it",
         "3d  feature/x  Explain the build",
-        "4w  main       below",
+        "2w  main       below",
     ]
 
 
@@ -127,15 +127,15 @@ def test_the_lines_are_aligned_and_fit_the_screen(start, sessions, project):
     sessions.write(
         project, ("漢字のタイトルはとても長いので切らなければならない、それでも揃っているべきだ", "ok"), branch="漢字"
     )
-    sessions.write(project, ("An ordinary title " * 8, "ok"), age=timedelta(days=80), branch="b" * 40)
+    sessions.write(project, ("An ordinary title " * 8, "ok"), age=timedelta(days=20), branch="b" * 40)
     nvim = start(picker="")
     nvim.cmd("set columns=80")
     nvim.keys(":Claude sessions<CR>")
     nvim.wait_screen("<CR> choose")
     lines = [found[1] for line in nvim.drawn() if (found := re.search(r"│(\d  .*?) *│", line))]
     assert lines == [
-        "1   2h  漢字                  漢字のタイトルはとても長いので切らなければな…",
-        f"2  2mo  {'b' * 19}…  An ordinary title An ordinary title An ordina…",
+        "1  2h  漢字                  漢字のタイトルはとても長いので切らなければなら…",
+        f"2  2w  {'b' * 19}…  An ordinary title An ordinary title An ordinar…",
     ]
     nvim.keys("q")
     nvim.wait("#vim.api.nvim_list_wins() == 1", what="the list to be gone")
@@ -240,6 +240,7 @@ def test_offers_actions_and_reads_by_default(start, sessions, project):
             "Copy its id",
             "Export it as Markdown",
             "Rename it",
+            "Keep a copy, which does not expire",
         ],
     }
     assert nvim.lua("return read[1][1].file") == str(sessions.path(project, session))
@@ -446,7 +447,18 @@ def test_actions_and_titles_are_completed(start, sessions, project):
     def wait_completed(line, *expected):
         nvim.wait(lambda: completed(line) == list(expected), what=f"the completion of {line!r}")
 
-    assert completed("Claude sessions ") == ["all", "read", "resume", "fork", "copy", "export", "rename", "stop"]
+    assert completed("Claude sessions ") == [
+        "all",
+        "read",
+        "resume",
+        "fork",
+        "copy",
+        "export",
+        "rename",
+        "keep",
+        "unkeep",
+        "stop",
+    ]
     assert completed("Claude sessions re") == ["read", "resume", "rename"]
     wait_completed("Claude sessions Th", r"The\ parser")
     wait_completed("Claude sessions resume ", r"The\ parser")

@@ -63,6 +63,18 @@ function M.rename(id, title)
   actions.run_by_id("rename", id, title)
 end
 
+---Keeps a copy, which stays when the CLI deletes the session.
+---@param id string
+function M.keep(id)
+  actions.run_by_id("keep", id)
+end
+
+---Removes the copy; asks first.
+---@param id string
+function M.unkeep(id)
+  actions.run_by_id("unkeep", id)
+end
+
 ---Exports it as Markdown into a new buffer.
 ---@param id string
 function M.export(id)

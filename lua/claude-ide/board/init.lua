@@ -351,6 +351,14 @@ function M.open(all)
   M.refresh(true)
 end
 
+---The session under the cursor, if the current window shows the board.
+---@return string? id
+function M.session_here()
+  if view and vim.api.nvim_get_current_buf() == view.buf then
+    return (view.canvas:session_here())
+  end
+end
+
 ---Restores the window's previous buffer, or closes the window.
 function M.close()
   local win = vim.api.nvim_get_current_win()

@@ -181,6 +181,10 @@ function ROW.fork(row)
   actions.run_by_id("fork", row.id)
 end
 
+function ROW.keep(row)
+  actions.run_by_id("keep", row.id)
+end
+
 function ROW.hide(row, view)
   view.hidden[row.id] = true
   view.refresh()

@@ -8,10 +8,12 @@ local choose = lazy("claude-ide.ui.choose")
 local clock = lazy("claude-ide.base.clock")
 local guard = lazy("claude-ide.ui.guard")
 local journal = lazy("claude-ide.edits.journal")
+local keep = lazy("claude-ide.sessions.keep")
 local notice = lazy("claude-ide.base.notice")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local phrases = lazy("claude-ide.sessions.phrases")
 local safely = lazy("claude-ide.base.safely")
+local retention = lazy("claude-ide.sessions.retention")
 local server = lazy("claude-ide.server")
 local sessions_background = lazy("claude-ide.terminal.background")
 local terminal_remembered = lazy("claude-ide.terminal.remembered")
@@ -25,6 +27,7 @@ local M = {}
 ---@field live? claude-ide.sessions.Live
 ---@field worktree? string name of its linked worktree
 ---@field title? string as the picker shows it
+---@field days_left? integer until the CLI deletes it, if that is within a week
 ---@field terminal? claude-ide.terminal.Session that runs it
 ---@field review? integer changed files to review
 ---@field is_shown? boolean its terminal is visible in this tab page
@@ -52,6 +55,12 @@ local function details(item)
   fact("Context", summary.context_percent and ("%d%% full"):format(summary.context_percent))
   fact("Messages", summary.messages)
   fact("Size", phrases.size(summary.bytes))
+  fact("Kept", summary.kept and (summary.kept == "only" and "only the copy is left" or "yes"))
+  local left = item.days_left
+  fact(
+    "Expires",
+    left and (left == 0 and "today" or ("in %d %s"):format(left, left == 1 and "day" or "days"))
+  )
   fact("Session", summary.id)
   fact("Forked from", summary.forked_from)
   local function quote(name, text)
@@ -117,6 +126,8 @@ local VERBS = {
   resume = "Resume",
   fork = "Fork",
   rename = "Rename",
+  keep = "Keep",
+  unkeep = "Remove the copy of",
   copy = "Copy the id of",
   export = "Export",
   stop = "Stop",
@@ -149,11 +160,13 @@ local function go_to(item)
   elseif not item.terminal and (item.live or not remembered) then
     actions.run("resume", item)
   elseif remembered then
-    terminals.new({ "--resume", remembered.session }, {
-      cwd = remembered.cwd,
-      name = remembered.name,
-      config_dir = item.summary.config_dir,
-    })
+    keep.put_back_and_show(item.summary, function()
+      terminals.new({ "--resume", remembered.session }, {
+        cwd = remembered.cwd,
+        name = remembered.name,
+        config_dir = item.summary.config_dir,
+      })
+    end)
   end
 end
 
@@ -166,6 +179,7 @@ local function line_of(item, options)
     id = summary.id,
     file = summary.file ~= "" and summary.file or nil,
     pid = item.live and item.live.pid,
+    note = summary.kept and "kept" or item.days_left and retention.phrase(item.days_left) or nil,
     known = options.terminals and {
       title = item.terminal and summary.title,
       cwd = summary.cwd,
@@ -190,8 +204,9 @@ local function lay_out(items, options, done)
     projects = options.all == true or options.terminals == true,
     now = clock.now(),
   }
-  local sessions = {}
+  local sessions, days_left = {}, retention.days_left()
   for at, item in ipairs(items) do
+    item.days_left = days_left(item)
     sessions[at] = line_of(item, options)
   end
   transport.request({ lines = { sessions = sessions, screen = screen } }, {
@@ -273,6 +288,10 @@ function M.open(options, request)
   local chosen = options or {}
   local asked = request or guard.request()
   catalogue.load(chosen, function(items, err)
+    items = items
+      and vim.tbl_filter(function(item)
+        return chosen.action ~= "unkeep" or item.summary.kept ~= nil
+      end, items)
     lay_out(items or {}, chosen, function(lines, why_not)
       -- Keys typed since the request are not meant for the list.
       guard.when_requested("sessions", "The list of sessions", function()

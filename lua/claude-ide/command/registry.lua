@@ -281,9 +281,10 @@ return {
     name = "sessions",
     args = "[all] [{words}] | {action} [{session}] | rename [{title}]",
     doc = "Choose a session of this project, or of all projects, then an action: `read`, `resume` in the terminal, "
-      .. "`fork`, `copy` its id, `export` as Markdown, `stop` its process. {words} filter by title, prompts, branch or "
-      .. "id. With an {action} first, {session} is its title, part of it, its id or a prefix; by default it is the "
-      .. "session of this transcript, else you choose. `rename` sets its title. See |claude-ide-sessions|.",
+      .. "`fork`, `copy` its id, `export` as Markdown, `keep` a copy that does not expire or `unkeep` it, `stop` its "
+      .. "process. {words} filter by title, prompts, branch or id. With an {action} first, {session} is its title, part "
+      .. "of it, its id or a prefix; by default it is the session of this transcript or under the cursor of the board, "
+      .. "else you choose. `rename` sets its title. See |claude-ide-sessions|.",
     run = of("sessions", "run"),
     complete = of("sessions", "complete"),
   },

@@ -2,6 +2,7 @@
 
 local lazy = require("claude-ide.lazy")
 local actions = lazy("claude-ide.terminal.session_actions")
+local board = lazy("claude-ide.board")
 local catalogue = lazy("claude-ide.sessions.catalogue")
 local grep = lazy("claude-ide.board.grep")
 local open_views = lazy("claude-ide.transcript.open_views")
@@ -25,19 +26,21 @@ end
 ---@param title? string
 local function rename(title)
   local view = current_view()
-  if view then
-    actions.run_by_id("rename", view.session, title)
+  local here = view and view.session or board.session_here()
+  if here then
+    actions.run_by_id("rename", here, title)
   else
     picker.open({ action = "rename", text = title })
   end
 end
 
----Runs an action on a session: the current transcript's, the one named, or a chosen one.
+---Runs an action on a session: the current transcript's, that under the cursor on the board, the one named, or a chosen one.
 ---@param action claude-ide.sessions.ActionName
 local function act(action, words)
   local view = current_view()
-  if #words == 0 and view then
-    actions.run_by_id(action, view.source.id)
+  local here = view and view.source.id or board.session_here()
+  if #words == 0 and here then
+    actions.run_by_id(action, here)
   elseif #words == 0 then
     picker.open({ action = action })
   else

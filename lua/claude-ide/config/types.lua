@@ -168,6 +168,7 @@
 ---@field stop? string|string[]|false Interrupt its turn. If it is idle, end its process (asks first).
 ---@field rename? string|string[]|false Rename it.
 ---@field fork? string|string[]|false Fork it: continue in a copy.
+---@field keep? string|string[]|false Keep a copy, which does not expire.
 ---@field hide? string|string[]|false Hide it until it waits for you.
 ---@field unhide? string|string[]|false Show the hidden ones again.
 ---@field worktree? string|string[]|false Show only sessions of its worktree, or all.
@@ -424,6 +425,7 @@
 ---@field stop string|string[]|false Interrupt its turn. If it is idle, end its process (asks first).
 ---@field rename string|string[]|false Rename it.
 ---@field fork string|string[]|false Fork it: continue in a copy.
+---@field keep string|string[]|false Keep a copy, which does not expire.
 ---@field hide string|string[]|false Hide it until it waits for you.
 ---@field unhide string|string[]|false Show the hidden ones again.
 ---@field worktree string|string[]|false Show only sessions of its worktree, or all.

@@ -5,6 +5,7 @@ local counted = lazy("claude-ide.base.counted")
 local file = lazy("claude-ide.base.file")
 local phrases = lazy("claude-ide.sessions.phrases")
 local process = lazy("claude-ide.base.process")
+local retention = lazy("claude-ide.sessions.retention")
 local server = lazy("claude-ide.server")
 local sessions = lazy("claude-ide.sessions")
 local transport = lazy("claude-ide.sessions.transport")
@@ -137,6 +138,63 @@ local function check_watching()
   end
 end
 
+---Reports sessions that the CLI deletes soon, and how long it keeps them.
+---@param folders string[]
+local function check_retention(folders)
+  for _, folder in ipairs(folders) do
+    local stay = retention.of(folder)
+    local place = vim.fn.fnamemodify(folder, ":~")
+    local source = stay.path and vim.fn.fnamemodify(stay.path, ":~")
+    if vim.uv.fs_stat(folder) and stay.days then
+      vim.health.info(
+        ("Claude Code deletes the sessions in %s %s after their last message (%s)"):format(
+          place,
+          counted(stay.days, "day"),
+          source and "`cleanupPeriodDays` in " .. source or "its default"
+        )
+      )
+    elseif source then
+      vim.health.info(
+        ("Claude Code deletes no sessions in %s: %s is not valid, or its `cleanupPeriodDays` is not"):format(
+          place,
+          source
+        )
+      )
+    end
+  end
+  local summaries ---@type claude-ide.sessions.Summary[]|false|nil
+  sessions.list({ scope = "all" }, function(found)
+    summaries = found or false
+  end)
+  vim.wait(M.ANSWER_MS, function()
+    return summaries ~= nil
+  end, 10)
+  local running, days_left = {}, retention.days_left()
+  for _, live in ipairs(sessions.live()) do
+    running[live.id] = live
+  end
+  local soon = vim.tbl_filter(function(summary)
+    return days_left({ summary = summary, live = running[summary.id] }) ~= nil
+  end, summaries or {})
+  if #soon > 0 then
+    vim.health.warn(("Claude Code deletes %s within a week"):format(counted(#soon, "session")), {
+      "`:Claude sessions all` marks them. `:Claude sessions keep` keeps a copy of one.",
+      "With a larger `cleanupPeriodDays` in its settings, Claude Code keeps all of them longer.",
+    })
+  end
+  local kept = vim.tbl_filter(function(summary)
+    return summary.kept ~= nil
+  end, summaries or {})
+  if #kept > 0 then
+    vim.health.ok(
+      ("%s in %s"):format(
+        counted(#kept, "session is kept", "sessions are kept"),
+        vim.fn.fnamemodify(transport.kept_dir(), ":~")
+      )
+    )
+  end
+end
+
 function M.check()
   vim.health.start("Sessions")
   local folders = transport.config_dirs()
@@ -152,6 +210,7 @@ function M.check()
     end
   end
   vim.iter(folders):each(check_transcripts)
+  check_retention(folders)
   check_records(folders)
   check_watching()
 end

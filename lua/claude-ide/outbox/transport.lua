@@ -6,6 +6,7 @@ local asks = lazy("claude-ide.chat.asks")
 local bus = lazy("claude-ide.base.bus")
 local bridges = lazy("claude-ide.terminal.bridge")
 local catalogue = lazy("claude-ide.sessions.catalogue")
+local keep = lazy("claude-ide.sessions.keep")
 local log = lazy("claude-ide.base.log")
 local native = lazy("claude-ide.library.native")
 local notice = lazy("claude-ide.base.notice")
@@ -176,15 +177,22 @@ local function resume(entry)
         entry.problem = "the folder that it began in is gone"
         return
       end
-      entry.terminal, why = terminals.open_in_background(
-        { "--resume", entry.session },
-        { cwd = cwd, config_dir = item.summary.config_dir }
-      )
-      if entry.terminal then
-        notice.info(entry.rule.sender .. " wrote to a session: it continues in the terminal.")
-      else
-        entry.problem = why or "the terminal did not open"
-      end
+      keep.put_back(item.summary, function()
+        if entry.is_over then
+          return
+        end
+        entry.terminal, why = terminals.open_in_background(
+          { "--resume", entry.session },
+          { cwd = cwd, config_dir = item.summary.config_dir }
+        )
+        if entry.terminal then
+          notice.info(entry.rule.sender .. " wrote to a session: it continues in the terminal.")
+        else
+          entry.problem = why or "the terminal did not open"
+        end
+      end, function()
+        entry.problem = "its copy could not be put back"
+      end)
     end
   end)
 end

@@ -4,6 +4,7 @@ local lazy = require("claude-ide.lazy")
 local ide_file = lazy("claude-ide.base.file")
 local live = lazy("claude-ide.sessions.live")
 local server = lazy("claude-ide.server")
+local settings_files = lazy("claude-ide.sessions.settings")
 local transport = lazy("claude-ide.sessions.transport")
 local workspace = lazy("claude-ide.server.workspace")
 
@@ -11,12 +12,6 @@ local M = {}
 
 ---Limits of a file with rules, and of the files of commands and skills.
 local MAX_BYTES, MAX_FILES = 1024 * 1024, 300
-
----Settings of the computer's administrator, on Linux and macOS.
-local MANAGED = {
-  "/etc/claude-code/managed-settings.json",
-  "/Library/Application Support/ClaudeCode/managed-settings.json",
-}
 
 ---@param path string
 ---@return string
@@ -37,18 +32,9 @@ end
 ---@param client? integer whose project; default: the main one
 ---@return { path: string, settings: table }[]
 function M.settings(client)
-  local config, project = folders(client)
-  local paths = {
-    config .. "/settings.json",
-    project .. "/.claude/settings.json",
-    project .. "/.claude/settings.local.json",
-  }
-  local found = {}
-  for _, path in ipairs(vim.list_extend(paths, MANAGED)) do
-    local ok, settings = pcall(vim.json.decode, text_of(path))
-    found[#found + 1] = ok and type(settings) == "table" and { path = path, settings = settings } or nil
-  end
-  return found
+  return vim.tbl_filter(function(one)
+    return one.settings ~= nil
+  end, settings_files.read(folders(client))) --[[@as { path: string, settings: table }[] ]]
 end
 
 ---The rules of settings that allow something, one a line.

@@ -51,6 +51,12 @@ function M.config_dirs()
   return dirs
 end
 
+---Copies of sessions that stay when the CLI deletes its own.
+---@return string
+function M.kept_dir()
+  return vim.fn.stdpath("state") .. "/claude-ide/kept"
+end
+
 ---Has the folder of a connected CLI read, too: it may be another account's.
 ---@param client claude-ide.Client
 local function take_client(client)
@@ -88,6 +94,7 @@ function M.start()
   end
   local options = {
     configDirs = dirs,
+    keptDir = M.kept_dir(),
     cacheFile = vim.fn.stdpath("cache") .. "/claude-ide/sessions.json",
     log = { path = log.path(), level = config.get().log.level },
   }

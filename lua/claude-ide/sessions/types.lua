@@ -53,7 +53,8 @@
 ---@field turns? integer
 ---@field forked_from? string
 ---@field worktree? string name of its linked worktree
----@field config_dir? string configuration folder that holds it; nil: of a session that was not written yet
+---@field config_dir? string configuration folder of its CLI; nil: of a session that was not written yet
+---@field kept? "beside"|"only" the user keeps a copy; only: the CLI has deleted its own
 
 ---What the end of a transcript tells.
 ---@class claude-ide.sessions.Stored

@@ -1,4 +1,4 @@
--- Actions on a session: read, resume, fork, copy the id, export, rename, stop.
+-- Actions on a session: read, resume, fork, copy the id, export, rename, keep, stop.
 
 local lazy = require("claude-ide.lazy")
 local background = lazy("claude-ide.terminal.background")
@@ -8,6 +8,7 @@ local choose = lazy("claude-ide.ui.choose")
 local environment = lazy("claude-ide.terminal.environment")
 local export = lazy("claude-ide.sessions.export")
 local guard = lazy("claude-ide.ui.guard")
+local keep = lazy("claude-ide.sessions.keep")
 local notice = lazy("claude-ide.base.notice")
 local own = lazy("claude-ide.terminal.own")
 local phrases = lazy("claude-ide.sessions.phrases")
@@ -16,16 +17,20 @@ local terminals = lazy("claude-ide.terminal")
 
 local M = {}
 
----@alias claude-ide.sessions.ActionName "read"|"resume"|"fork"|"copy"|"export"|"rename"|"stop"
+---@alias claude-ide.sessions.ActionName "read"|"resume"|"fork"|"copy"|"export"|"rename"|"keep"|"unkeep"|"stop"
 
 ---In display order, the most common first.
 ---@type claude-ide.sessions.ActionName[]
-M.NAMES = { "read", "resume", "fork", "copy", "export", "rename", "stop" }
+M.NAMES = { "read", "resume", "fork", "copy", "export", "rename", "keep", "unkeep", "stop" }
 
 ---@param item claude-ide.sessions.Item
 ---@return claude-ide.sessions.ActionName[] those that make sense
 function M.names(item)
   return vim.tbl_filter(function(name)
+    local is_kept = item.summary.kept ~= nil
+    if name == "keep" or name == "unkeep" then
+      return (name == "unkeep") == is_kept
+    end
     return name ~= "stop" or item.live ~= nil
   end, M.NAMES)
 end
@@ -35,11 +40,9 @@ local function is_in_terminal(item)
   return terminals.of_session(item.summary.id) ~= nil
 end
 
----The folder where a session goes on: its own; if that is gone, the user says whether Neovim's is meant. Nothing tells that a folder was
----moved, and the CLI resumes a session by its id in any (2.1.329).
 ---@param summary claude-ide.sessions.Summary
 ---@param go_on fun(cwd?: string)
-function M.with_folder(summary, go_on)
+local function choose_folder(summary, go_on)
   local cwd = summary.cwd
   if not cwd or vim.fn.isdirectory(cwd) == 1 then
     return go_on(cwd)
@@ -57,6 +60,18 @@ function M.with_folder(summary, go_on)
     if index == 1 then
       go_on(here)
     end
+  end)
+end
+
+---The folder where a session goes on, where the CLI finds it: its own; if that is gone, the user says whether Neovim's is meant. Nothing
+---tells that a folder was moved, and the CLI resumes a session by its id in any (2.1.329).
+---@param summary claude-ide.sessions.Summary
+---@param go_on fun(cwd?: string)
+function M.with_folder(summary, go_on)
+  choose_folder(summary, function(cwd)
+    keep.put_back_and_show(summary, function()
+      go_on(cwd)
+    end)
   end)
 end
 
@@ -151,6 +166,15 @@ function RUN.rename(item, title)
   rename.run(item, title)
 end
 
+function RUN.keep(item)
+  keep.keep(item.summary)
+end
+
+---Asks first.
+function RUN.unkeep(item)
+  keep.remove(item.summary)
+end
+
 function RUN.export(item)
   export.open(item.summary)
 end
@@ -163,6 +187,8 @@ local LABELS = {
   copy = "Copy its id",
   export = "Export it as Markdown",
   rename = "Rename it",
+  keep = "Keep a copy, which does not expire",
+  unkeep = "Remove the kept copy",
   stop = "Stop it",
 }
 

@@ -151,6 +151,7 @@ return {
           key("stop", "x", "Interrupt its turn. If it is idle, end its process (asks first)."),
           key("rename", "R", "Rename it."),
           key("fork", "F", "Fork it: continue in a copy."),
+          key("keep", "K", "Keep a copy, which does not expire."),
           key("hide", "d", "Hide it until it waits for you."),
           key("unhide", "u", "Show the hidden ones again."),
           key("worktree", "w", "Show only sessions of its worktree, or all."),
