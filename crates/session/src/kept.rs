@@ -76,6 +76,10 @@ impl Kept {
         files.filter_map(|file| Some((id_of(&file)?, self.copy(&file)?))).collect()
     }
 
+    pub(crate) fn has_copy_of(&self, id: &SessionId) -> bool {
+        self.0.projects().is_dir() && self.copies().contains_key(id)
+    }
+
     /// Copies a session, or brings its copy up to date. Returns the copy.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 
 use super::follows::Follows;
@@ -24,10 +25,14 @@ use crate::watch::{Update, Watcher};
 /// A list waits at most this long for the first look at running sessions: a hanging disk must not block it.
 const FIRST_LOOK: Duration = Duration::from_secs(3);
 
+/// A record may be so far ahead of its transcript (measured, CLI 2.1.329: the last answer was written after the record said "idle", the
+/// cost after the record was gone).
+const BEHIND: Duration = if cfg!(test) { Duration::from_millis(100) } else { Duration::from_secs(5) };
+
 /// The state shared by all clients.
 pub(super) struct Shared {
     dirs: ConfigDirs,
-    kept: Option<Kept>,
+    copies: Copies,
     cache_file: PathBuf,
     /// Created on the thread of the first list, since that reads a file.
     store: Mutex<Option<Store>>,
@@ -37,31 +42,55 @@ pub(super) struct Shared {
     pub(super) watcher: Watcher,
 }
 
+/// The copies of sessions, which get what their sessions get: as the service starts, when a turn ends, and when a list finds more.
+#[derive(Clone)]
+struct Copies {
+    kept: Option<Kept>,
+    pools: Arc<Pools>,
+}
+
+impl Copies {
+    fn catch_up(&self, id: Option<SessionId>) {
+        let Some(kept) = self.kept.clone() else { return };
+        // Refused as the service ends: the next one does it.
+        self.pools.requests.run(move || kept.catch_up(id.as_ref())).ok();
+    }
+
+    /// Copies a turn that has ended as its record says, now and once the CLI has written its last lines.
+    fn take_turn(&self, id: SessionId) {
+        let Some(kept) = self.kept.clone() else { return };
+        let job = move || {
+            if kept.has_copy_of(&id) {
+                kept.catch_up(Some(&id));
+                let later = move || {
+                    thread::sleep(BEHIND);
+                    kept.catch_up(Some(&id));
+                };
+                thread::Builder::new().name("claude-ide-kept".to_owned()).spawn(later).ok();
+            }
+        };
+        self.pools.requests.run(job).ok();
+    }
+}
+
 impl Shared {
     pub(super) fn start(dirs: ConfigDirs, cache_file: PathBuf) -> Result<Self, SessionError> {
         let follows = Arc::<Follows>::default();
         let news = Arc::clone(&follows);
         let pools = Arc::<Pools>::default();
-        let kept = dirs.kept().cloned().map(Kept::at);
-        let catch_up = {
-            let (kept, pools) = (kept.clone(), Arc::clone(&pools));
-            move |id: Option<SessionId>| {
-                let Some(kept) = kept.clone() else { return };
-                // Refused at the end of the service, when the next start does it.
-                pools.requests.run(move || kept.catch_up(id.as_ref())).ok();
-            }
-        };
-        catch_up(None);
+        let copies = Copies { kept: dirs.kept().cloned().map(Kept::at), pools: Arc::clone(&pools) };
+        copies.catch_up(None);
+        let of_turns = copies.clone();
         let watcher = Watcher::start(dirs.clone(), move |update| {
             if let Update::Live(change) = &update
                 && matches!(change.session.state.activity, Activity::Idle | Activity::Gone)
             {
-                catch_up(Some(change.session.id.clone()));
+                of_turns.take_turn(change.session.id.clone());
             }
             news.take(update);
         })?;
         Ok(Self {
-            kept,
+            copies,
             dirs,
             cache_file,
             store: Mutex::default(),
@@ -93,6 +122,8 @@ impl Shared {
             if let Err(error) = store.save() {
                 tracing::debug!(error = %chain(&error), "could not write the session cache");
             }
+            let stale = summaries.iter().filter(|summary| summary.kept.as_ref().is_some_and(|kept| kept.stale));
+            stale.for_each(|summary| self.copies.catch_up(Some(summary.id.clone())));
             Ok(summaries)
         })
     }
@@ -119,7 +150,7 @@ impl Shared {
     /// Keeps a session, removes its copy, or puts it back where the CLI looks for it. Returns the transcript.
     pub(super) fn kept_now(&self, KeptOf { file, act }: KeptOf) -> Result<PathBuf, SessionError> {
         let id = SessionId::new(&file.file_stem().unwrap_or_default().to_string_lossy());
-        let Some(kept) = &self.kept else { return Err(SessionError::UnknownSession { id: id.to_string() }) };
+        let Some(kept) = &self.copies.kept else { return Err(SessionError::UnknownSession { id: id.to_string() }) };
         match act {
             KeepAct::Keep => kept.keep(&file),
             KeepAct::PutBack => kept.put_back(&file),
@@ -128,7 +159,7 @@ impl Shared {
     }
 
     pub(super) fn state_now(&self, id: &SessionId, file: &Path) -> Result<SessionState, SessionError> {
-        let copied_from = self.kept.as_ref().and_then(|kept| kept.copy(file)).map(|copy| copy.origin);
+        let copied_from = self.copies.kept.as_ref().and_then(|kept| kept.copy(file)).map(|copy| copy.origin);
         // A file elsewhere is of no CLI that keeps records.
         let dir = copied_from.or_else(|| ConfigDir::of_transcript(file)).unwrap_or_else(|| ConfigDir::at(file));
         state_of(&dir, id, file, &all_live_sessions(&self.dirs).0)

@@ -84,7 +84,10 @@ impl Store {
             let config_dir = summary.config_dir();
             let is_its = copies.get(&summary.id).is_some_and(|copy| config_dir.as_ref() == Some(&copy.origin));
             let copy = is_its.then(|| copies.remove(&summary.id)).flatten();
-            summary.kept = copy.map(|copy| Keeping { config_dir: copy.origin, only: false });
+            summary.kept = copy.map(|copy| {
+                let stale = fs::metadata(&copy.file).is_ok_and(|found| found.len() != summary.bytes);
+                Keeping { config_dir: copy.origin, only: false, stale }
+            });
         }
         for copy in copies.into_values() {
             let folder = copy.file.parent().unwrap_or(&copy.file);
@@ -143,7 +146,7 @@ impl Store {
     fn summary(&mut self, file: &Path, stamp: Stamp) -> Option<Summary> {
         let mut summary = self.written(file, stamp)?;
         let copy = self.kept.as_ref().and_then(|kept| kept.copy(file));
-        summary.kept = copy.map(|copy| Keeping { config_dir: copy.origin, only: true });
+        summary.kept = copy.map(|copy| Keeping { config_dir: copy.origin, only: true, stale: false });
         Some(summary)
     }
 

@@ -54,6 +54,8 @@ pub struct Keeping {
     pub config_dir: ConfigDir,
     /// The CLI has deleted its own: only the copy is left.
     pub only: bool,
+    /// The session has other text than the copy.
+    pub stale: bool,
 }
 
 impl Summary {
