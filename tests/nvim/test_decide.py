@@ -1073,7 +1073,13 @@ def reported(command, path):
         ["/bin/sh", "-c", command], input=json.dumps(call, separators=(",", ":")), text=True, capture_output=True
     )
     assert (ran.returncode, ran.stderr) == (0, "")
-    return json.loads(ran.stdout)["hookSpecificOutput"]["additionalContext"] if ran.stdout else None
+    if not ran.stdout:
+        return None
+    output = json.loads(ran.stdout)["hookSpecificOutput"]
+    assert set(output) == {"hookEventName", "additionalContext"}, (
+        "no updatedInput: auto mode runs no script that it changed"
+    )
+    return output["additionalContext"]
 
 
 def test_unsaved_text_in_another_encoding_is_compared_as_it_is_read(nvim):

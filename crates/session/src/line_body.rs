@@ -42,6 +42,8 @@ pub(crate) struct Body<'a> {
     tool_result_meta: Option<&'a RawValue>,
     #[serde(borrow)]
     sandboxed: Scalar<'a>,
+    #[serde(borrow, rename = "isVirtual")]
+    inner: Scalar<'a>,
 }
 
 /// The transcript's names are in camel case, those of the CLI's stream are not.
@@ -131,7 +133,13 @@ impl<'a> Body<'a> {
                 .unwrap_or_default();
         }
         if let Some(message) = &self.message.0 {
-            return content(message.content, max_text);
+            let mut blocks = content(message.content, max_text);
+            for block in &mut blocks {
+                if let Block::ToolUse { inner, .. } = block {
+                    *inner = self.inner.is_true();
+                }
+            }
+            return blocks;
         }
         let mut blocks = content(self.content, max_text);
         if blocks.is_empty() {
@@ -276,6 +284,7 @@ fn block(raw: &RawValue, max_text: usize) -> Block {
             start: None,
             end: None,
             background: false,
+            inner: false,
             result: None,
         },
         "tool_result" => Block::ToolResult {

@@ -51,6 +51,9 @@ pub(crate) struct Head<'a> {
     pub(crate) timestamp: Scalar<'a>,
     #[serde(borrow, rename = "isSidechain")]
     pub(crate) sidechain: Scalar<'a>,
+    /// A call that a script of another call made, or its result (Code Mode, 2.1.329; read in the CLI, not measured).
+    #[serde(borrow, rename = "isVirtual")]
+    pub(crate) inner: Scalar<'a>,
     #[serde(borrow, rename = "isMeta")]
     pub(crate) meta: Scalar<'a>,
     #[serde(borrow, rename = "isCompactSummary")]

@@ -60,6 +60,9 @@ pub enum Block {
         /// Whether it continued in the background.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         background: bool,
+        /// Whether the script of the call before it made it.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        inner: bool,
         /// Its result.
         #[serde(skip_serializing_if = "Option::is_none")]
         result: Option<Box<ToolResult>>,

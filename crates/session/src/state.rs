@@ -186,6 +186,9 @@ fn is_open(head: &Head<'_>) -> bool {
 
 /// The session's activity after a line; `None` if the line does not change it.
 fn next_activity(head: &Head<'_>) -> Option<Activity> {
+    if head.inner.is_true() {
+        return None; // a script may end after its turn
+    }
     match head.line_kind() {
         LineKind::User => after_user(head),
         LineKind::Assistant => after_assistant(head.message.0.as_ref()?),

@@ -108,6 +108,9 @@ impl Stored {
 
 /// Whether the turn goes on after a line; `None` if the line does not tell.
 fn goes_on_after(head: &Head<'_>) -> Option<bool> {
+    if head.inner.is_true() {
+        return None; // a script may end after its turn
+    }
     match head.line_kind() {
         LineKind::User => match head.message.0.as_ref()?.content.flavour()? {
             Flavour::Interrupted => Some(false),

@@ -169,6 +169,7 @@
 ---@field status? claude-ide.sessions.ToolStatus tool_use
 ---@field start? integer tool_use
 ---@field end? integer tool_use
+---@field inner? boolean tool_use: the script of the call before it made it (Code Mode)
 ---@field background? boolean tool_use: as in its row; the result only reports the start
 ---@field result? claude-ide.sessions.ToolResult tool_use, tool_result
 ---@field tool_use_id? string tool_result

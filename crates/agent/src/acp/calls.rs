@@ -197,6 +197,7 @@ fn said(id: String, name: String, input: &Value, out: &mut Output) {
         start: None,
         end: None,
         background: false,
+        inner: false,
         result: None,
     };
     out.emit(Event::said("reply", vec![call]));

@@ -367,6 +367,7 @@ impl ChatTranscript {
             start: Some(self.now),
             end: None,
             background: false,
+            inner: false,
             result: None,
         };
         let row =

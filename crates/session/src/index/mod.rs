@@ -180,6 +180,17 @@ impl Index {
     fn add_reply(&mut self, at: LineRef, head: &Head<'_>, uuid: Option<Key>) {
         let empty = MessageHead::default();
         let message = head.message.0.as_ref().unwrap_or(&empty);
+        if head.inner.is_true()
+            && let Some(node) = self.caller(head)
+        {
+            self.mark(node, |node| {
+                node.lines.push(at);
+                node.end = head.time().or(node.end);
+            });
+            self.touched.push(node);
+            self.insert_link(uuid, Link::Node(node));
+            return self.add_tools(node, head, message);
+        }
         let message_id = Key::of(message.id.text());
         let request = Key::of(head.request.text());
         let known = message_id
@@ -202,6 +213,11 @@ impl Index {
         self.touched.push(node);
         self.insert_link(uuid, Link::Node(node));
         self.add_tools(node, head, message);
+    }
+
+    /// The reply of which a script made the calls of a line: the lines follow its result.
+    fn caller(&self, head: &Head<'_>) -> Option<NodeId> {
+        self.above(head).filter(|id| self.node(*id).is_some_and(|node| !node.tools.is_empty()))
     }
 
     /// Whether a line is a further block of `reply`, which has the same message id.

@@ -14,6 +14,9 @@ use crate::tool_result::{FileChange, Hunk};
 
 /// Shorter diffs are open at first.
 const OPEN_DIFF: usize = 40;
+/// Indents of a call, and of one that a script made.
+const OUTER: &str = "  ";
+const INNER: &str = "    ";
 /// At most this many edits of one call are shown.
 const MOST_EDITS: usize = 200;
 /// At most this many arguments are looked at.
@@ -47,7 +50,9 @@ pub(super) fn item(call: &Call<'_>, place: &Place<'_>) -> Item {
 fn left_of(line: &ToolLine) -> Vec<Chunk> {
     let argument = super::text::fit(&with_unseen_marked(&line.argument), super::tool::MOST_CELLS);
     let argument = if argument.is_empty() { argument } else { format!(" {argument}") };
-    let mut chunks = vec![Chunk::new(format!("  {}", line.name), Look::Tool), Chunk::new(argument, Look::Argument)];
+    let indent = if line.inner { INNER } else { OUTER };
+    let mut chunks =
+        vec![Chunk::new(format!("{indent}{}", line.name), Look::Tool), Chunk::new(argument, Look::Argument)];
     match counts_of(&line.detail) {
         Some((added, removed, rest)) => chunks.extend([
             Chunk::new(format!(" {added}"), Look::AddedCount),

@@ -57,6 +57,8 @@ fn standing(status: ToolStatus, is_ended: bool) -> Standing {
 #[derive(Debug)]
 pub(super) struct ToolLine {
     pub(super) name: String,
+    /// Whether a script made it, below whose call it stands.
+    pub(super) inner: bool,
     pub(super) argument: String,
     /// "+3 −1", "lines 10-40"; may be empty.
     pub(super) detail: String,
@@ -103,6 +105,7 @@ impl ToolLine {
         let (duration, asked) = times(call, around);
         Self {
             name: shown_name(call.name),
+            inner: call.inner,
             argument,
             detail,
             standing: standing(call.status, around.is_ended),
@@ -299,6 +302,7 @@ mod tests {
             start: took.map(|_| Millis(0)),
             end: took.map(Millis),
             background: false,
+            inner: false,
             result: None,
         };
         ToolLine::of(&call, &Around { cwd: Some("/p"), home: Some("/home/me"), ..Around::default() })

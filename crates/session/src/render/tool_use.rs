@@ -16,13 +16,16 @@ pub(super) struct Call<'a> {
     pub(super) start: Option<Millis>,
     pub(super) end: Option<Millis>,
     pub(super) background: bool,
+    pub(super) inner: bool,
     pub(super) result: Option<&'a ToolResult>,
 }
 
 impl<'a> Call<'a> {
     /// The call of a block; `None` for other blocks.
     pub(super) fn of(block: &'a Block) -> Option<Self> {
-        let Block::ToolUse { id, name, input, status, start, end, background, result } = block else { return None };
+        let Block::ToolUse { id, name, input, status, start, end, background, inner, result } = block else {
+            return None;
+        };
         Some(Self {
             id,
             name,
@@ -31,6 +34,7 @@ impl<'a> Call<'a> {
             start: *start,
             end: *end,
             background: *background,
+            inner: *inner,
             result: result.as_deref(),
         })
     }

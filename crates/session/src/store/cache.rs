@@ -19,7 +19,7 @@ use crate::error::SessionError;
 use crate::tail::{Tail, TailEvent};
 
 /// Raised whenever the meaning of the stored data changes.
-const VERSION: u32 = 8;
+const VERSION: u32 = 9;
 /// Limit of a session's subagents whose tokens are counted.
 const MAX_AGENTS: usize = 2_000;
 /// Limit of cached sessions; beyond it the least recently used are dropped.

@@ -271,7 +271,7 @@ fn reply(head: &Head<'_>) -> Option<Reply> {
     let message = head.message.0.as_ref()?;
     let model = message.model.text();
     // "<synthetic>" marks a reply without a model.
-    let answers = head.line_kind() == LineKind::Assistant && !head.sidechain.is_true();
+    let answers = head.line_kind() == LineKind::Assistant && !head.sidechain.is_true() && !head.inner.is_true();
     let is_one = answers && !model.is_empty() && !model.starts_with('<');
     is_one.then(|| Reply { model: model.to_owned(), usage: message.usage.0.map(Usage::from) })
 }

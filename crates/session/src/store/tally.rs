@@ -35,7 +35,7 @@ pub(super) struct MessageCount {
 impl MessageCount {
     /// Returns whether a reply begins with this line.
     pub(super) fn add(&mut self, head: &Head<'_>) -> bool {
-        if head.sidechain.is_true() {
+        if head.sidechain.is_true() || head.inner.is_true() {
             return false;
         }
         match head.line_kind() {
@@ -81,7 +81,8 @@ impl Tokens {
     }
 
     fn add_head(&mut self, head: &Head<'_>) {
-        let Some(message) = head.message.0.as_ref().filter(|_| head.line_kind() == LineKind::Assistant) else { return };
+        let replies = head.line_kind() == LineKind::Assistant && !head.inner.is_true();
+        let Some(message) = head.message.0.as_ref().filter(|_| replies) else { return };
         let id = message.id.text();
         if id.is_empty() || id != self.reply {
             self.before = self.before.plus(self.last);
@@ -265,7 +266,9 @@ impl Tally {
             self.before = self.before.plus(self.last);
             self.last = Usage::default();
         }
-        if let Some(usage) = head.message.0.as_ref().and_then(|message| message.usage.0) {
+        if let Some(usage) = head.message.0.as_ref().and_then(|message| message.usage.0)
+            && !head.inner.is_true()
+        {
             self.last = usage.into();
         }
         let blocks = Body::parse(line).map(|body| body.blocks(MAX_WORDS)).unwrap_or_default();

@@ -9,6 +9,7 @@
 )]
 
 mod any_chunking;
+mod code_mode;
 mod odd_lines;
 mod real_transcripts;
 mod subagents;
