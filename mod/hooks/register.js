@@ -20,6 +20,7 @@ const headers = {
 let requests = 0
 let isServing = false
 let isWatched = false
+let turn = "" // the running one of the session itself
 
 const start = (text, most) => Array.from(String(text ?? "")).slice(0, most).join("")
 
@@ -39,6 +40,8 @@ const carryOut = async ($, { op, id, text }) => {
       const { drop } = await $.prompt.submit({ text, asUser: true })
       done.is_done = drop === undefined
       done.text = start(drop, MOST.reason)
+    } else if (op === "stop") {
+      await $.turn.abort({ turnId: turn })
     } else if (op === "watch") {
       isWatched = text === "on"
     }
@@ -106,6 +109,7 @@ export const register = (on) => {
 
   on("turn.start", async ($, event, next) => {
     void serve($) // Neovim's server may have been started again
+    if (event.agentId === undefined) turn = event.turnId
     return next(event)
   })
 

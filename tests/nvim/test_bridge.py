@@ -2,6 +2,7 @@
 has the real CLI."""
 
 import json
+import sys
 import urllib.request
 
 import pytest
@@ -21,19 +22,30 @@ def fake(tmp_path):
 
 
 @pytest.fixture
-def bridged(start_nvim, fake, sessions, project):
+def begin(start_nvim, fake, sessions, project):
+    """Starts a Neovim and a CLI with the mod, which runs a session."""
+
+    def begin(status="idle", **options):
+        (sessions.config / "sessions").mkdir(parents=True, exist_ok=True)
+        session = sessions.write(project, ("one", "two"))
+        nvim = start_nvim(env=fake.environment(mod=True), notices=True, **options)
+        nvim.keys(":Claude<CR>")
+        nvim.wait(lambda: len(fake.starts()) == 1, what="the CLI")
+        sessions.record(fake.starts()[0]["pid"], session, status, cwd=project)
+        nvim.wait(f"{BRIDGE} ~= nil", what="the mod")
+        return nvim, session
+
+    return begin
+
+
+@pytest.fixture
+def bridged(begin, fake):
     """A Neovim whose terminal runs an idle session, with a draft at its prompt, and the mod."""
-    (sessions.config / "sessions").mkdir(parents=True, exist_ok=True)
-    session = sessions.write(project, ("one", "two"))
-    nvim = start_nvim(env=fake.environment(mod=True), notices=True)
-    nvim.keys(":Claude<CR>")
-    nvim.wait(lambda: len(fake.starts()) == 1, what="the CLI")
+    nvim, _ = begin()
     fake.show_prompt("a draft")
-    sessions.record(fake.starts()[0]["pid"], session, "idle", cwd=project)
     nvim.wait(
         "(require('claude-ide.terminal').session() or { state = {} }).state.activity == 'idle'", what="the session"
     )
-    nvim.wait(f"{BRIDGE} ~= nil", what="the mod")
     return nvim
 
 
@@ -97,3 +109,23 @@ def test_the_token_is_for_the_mods_endpoint_and_process_alone(bridged, fake):
     tools = json.loads(started["tools"])["mcpServers"]["nvim"]
     status, _ = mod.post({}, token=tools["headers"]["Authorization"].removeprefix("Bearer "))
     assert status == 401
+
+
+IN_ANOTHER_PROGRAM = {
+    "terminal": {"provider": "external", "external": [sys.executable, "-c", "import pty, sys; pty.spawn(sys.argv[1:])"]}
+}
+
+
+def test_a_cli_in_another_terminal_program_gets_prompts_too(begin, fake, sessions, project):
+    nvim, session = begin(opts=IN_ANOTHER_PROGRAM)
+    assert nvim.lua(PROMPT, "hello", session) == [True]
+    nvim.wait("#(results or {}) == 1", what="it to be sent")
+    assert nvim.lua(PROMPT, "/status", session) == [True]
+    nvim.wait("#(results or {}) == 2", what="its end")
+    pid = fake.starts()[0]["pid"]
+    assert nvim.lua("return results") == ["sent", f"it runs in another terminal (pid {pid}): write there"]
+    assert fake.orders() == [("submit", "hello")]
+    sessions.record(pid, session, "busy", cwd=project)
+    nvim.wait("require('claude-ide.terminal').list()[1]:live().state.activity == 'working'")
+    assert nvim.lua("return require('claude-ide.outbox').interrupt(...) == nil", session)
+    nvim.wait(lambda: fake.orders()[1:] == [("stop", "")], what="the order to stop")

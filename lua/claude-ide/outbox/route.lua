@@ -1,6 +1,7 @@
--- Finds the receiver of what is said to a session: a chat of this Neovim, its terminal, or a CLI resumed in the terminal. A session that is
--- running elsewhere is neither written to nor started again.
+-- Finds the receiver of what is said to a session: a chat of this Neovim, its terminal (one outside of Neovim over the bridge), or a CLI
+-- resumed in the terminal. A session that is running elsewhere is neither written to nor started again.
 local lazy = require("claude-ide.lazy")
+local bridge = lazy("claude-ide.terminal.bridge")
 local catalogue = lazy("claude-ide.sessions.catalogue")
 local ide_terminal = lazy("claude-ide.terminal")
 local sessions = lazy("claude-ide.sessions")
@@ -12,7 +13,8 @@ local M = {}
 ---@class claude-ide.outbox.Route
 ---@field kind claude-ide.outbox.RouteKind
 ---@field chat? claude-ide.chat.Chat
----@field buf? integer of the terminal
+---@field buf? integer of the terminal; nil: it is outside of Neovim
+---@field terminal? claude-ide.terminal.Session
 ---@field live? claude-ide.sessions.Live of the terminal
 
 ---@param session string
@@ -77,8 +79,8 @@ function M.of(session, wanted)
   local inside = wanted and wanted:live()
   local terminal = inside and inside.id == session and wanted or ide_terminal.of_session(session)
   local buf = terminal and terminal:bufnr()
-  if terminal and buf then
-    return { kind = "terminal", buf = buf, live = terminal:live() }
+  if terminal and (buf or bridge.of(terminal)) then
+    return { kind = "terminal", terminal = terminal, buf = buf, live = terminal:live() }
   end
   local problem = sessions.problem()
   local live = terminal and terminal:live() or catalogue.running(session)

@@ -88,16 +88,18 @@ M.terminal = {
       return "failed", "Claude did not confirm that it has it"
     end
     local live = route.live --[[@as claude-ide.sessions.Live]]
-    local state, buf = live.state, route.buf --[[@as integer]]
+    local state, buf = live.state, route.buf
     local is_later = not entry.after or (state.since or entry.after) >= entry.after
     if state.activity ~= "idle" or state.source ~= "record" or not is_later then
       return "waits", state.activity == "waiting" and ASKS or WORKS
     end
-    local terminal = terminals.of_buffer(buf)
-    local bridge = terminal and not entry.ordered and is_plain(entry.text) and bridges.of(terminal)
+    local terminal = route.terminal --[[@as claude-ide.terminal.Session]]
+    local bridge = not entry.ordered and is_plain(entry.text) and bridges.of(terminal)
     if bridge then
       order(entry, bridge)
       return "waits", "Claude takes it"
+    elseif not buf then
+      return "failed", route_to.elsewhere(live)
     elseif not prompt.is_ready(buf) then
       local is_draft = prompt.has_draft(buf)
       return is_draft and "draft" or "waits",
@@ -112,9 +114,15 @@ M.terminal = {
     local activity = live.state.activity
     if activity ~= "working" then
       return activity == "waiting" and "Claude waits for an answer: give one" or "Claude is not working"
-    elseif
-      not prompt.interrupt(route.buf --[[@as integer]])
-    then
+    end
+    local bridge = not route.buf and bridges.of(route.terminal --[[@as claude-ide.terminal.Session]])
+    if bridge then
+      bridges.order(bridge, "stop", "", function(result, why)
+        if result ~= "done" then
+          notice.error("Claude was not stopped: " .. why)
+        end
+      end)
+    elseif not route.buf or not prompt.interrupt(route.buf) then
       return "Claude's terminal does not accept keys"
     end
     bus.emit("session_stopped", live.id)

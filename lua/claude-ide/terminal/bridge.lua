@@ -20,6 +20,7 @@ M.ORDER_MS = 10000
 
 ---@alias claude-ide.terminal.Op
 ---| "submit" # a prompt, whatever text stands there
+---| "stop" # the running turn
 ---| "watch" # calls: "on" or "off"
 
 ---What has become of an order; refused: nothing was done; lost: it is not known.

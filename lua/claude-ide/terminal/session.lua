@@ -126,9 +126,17 @@ function Session:live()
   if self.spec.job then
     return sessions_live.of_job(self.spec.job)
   end
-  local buf = self:bufnr()
-  local job = buf and vim.b[buf].terminal_job_pid
+  local job = self:job()
   return job and sessions_live.below(job)
+end
+
+---The process that it started: the CLI's, or one above it.
+---@private
+---@return integer? pid
+function Session:job()
+  local buf = self:bufnr()
+  return buf and vim.b[buf].terminal_job_pid
+    or self.handle and self.provider.pid and self.provider.pid(self.handle)
 end
 
 ---Whether a process is its CLI.
@@ -141,8 +149,7 @@ function Session:has_process(pid)
     local live = self:live()
     return live ~= nil and live.pid == pid
   end
-  local buf = self:bufnr()
-  local job = buf and vim.b[buf].terminal_job_pid or self.provider.pid and self.provider.pid(self.handle)
+  local job = self:job()
   return job ~= nil and sessions_live.is_below(pid, job)
 end
 
