@@ -191,3 +191,18 @@ def test_how_near_the_accounts_limit_is_and_the_cost_are_known_after_a_turn(star
     mock_api.script(Reply(text="Far."))
     send(nvim, "again")
     nvim.wait("require('claude-ide').statusline.limit() == ''", what="the limit to be far again")
+
+
+def test_the_running_turn_is_stopped_by_an_order(start_with_claude, mock_api):
+    command = ["claude", "--permission-mode", "default", "--allowedTools", "Bash(tail:*)"]
+    nvim = start_with_claude(terminal={"command": command}, args=["a.txt"], files={"a.txt": "one\n"})
+    begin(nvim, mock_api)
+    nvim.wait(f"{BRIDGE} ~= nil", what="the mod")
+    mock_api.script(Reply(calls=[("Bash", {"command": "tail -f /dev/null", "description": "Wait"})]), Reply(text="Waited."))
+    send(nvim, "wait")
+    nvim.wait("require('claude-ide.terminal').session().state.activity == 'working'", what="the turn")
+    nvim.wait_screen("tail -f")
+    nvim.lua(f"require('claude-ide.terminal.bridge').order({BRIDGE}, 'stop', '', function(result) stopped = result end)")
+    nvim.wait("stopped == 'done'", what="the order to be carried out")
+    nvim.wait(IDLE, what="the turn to be over")
+    assert not mock_api.seen("Waited.")
