@@ -149,6 +149,22 @@ def test_the_diff_of_a_refused_edit_has_the_reason(start_lab):
     lab.nvim.wait(far.exists, what="what was accepted")
 
 
+def test_that_auto_mode_cannot_check_actions_is_known_with_the_way_there(start_with_claude, mock_api):
+    """Behind a gateway there is no classifier: the CLI asks once how to go on, in a dialog that no hook is told of."""
+    nvim = start_with_claude(
+        args=["a.txt"], files=FILES, opts={"terminal": {"command": ["claude", "--permission-mode", "auto"]}}
+    )
+    lab = Lab(nvim, mock_api, "auto mode on")
+    nvim.keep_notices()
+    nvim.cmd("Claude hide")
+    lab.say(refused(lab)[0])
+    nvim.wait_notice("Claude waits for your choice in a dialog. `:Claude decide` goes there.")
+    assert nvim.lua("return require('claude-ide').statusline.waiting()").endswith("1 waiting")
+    nvim.cmd("Claude decide")
+    nvim.wait_screen("Auto mode can't check actions in this session")
+    nvim.wait("vim.fn.mode() == 't'")
+
+
 def test_the_cli_finds_no_fault_with_our_mod(tmp_path):
     env = {"HOME": str(tmp_path), "DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
     shown = subprocess.run([binary(), "plugin", "validate", ROOT / "mod"], capture_output=True, text=True, env=env)

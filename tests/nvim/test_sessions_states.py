@@ -277,13 +277,16 @@ def test_what_is_out_of_sight_is_reported_once_a_wait_and_the_end_of_a_long_turn
     ]
 
 
-def test_in_sight_but_without_the_focus_is_reported(in_terminal):
+@pytest.mark.parametrize(
+    ("waits", "words"), [("input needed", "answer"), ("dialog open", "choice in a dialog")], ids=["answer", "dialog"]
+)
+def test_in_sight_but_without_the_focus_is_reported(in_terminal, waits, words):
     nvim = in_terminal()
     look(nvim, here=False)
     nvim.does("busy")
-    nvim.does("waiting", waitingFor="input needed")
+    nvim.does("waiting", waitingFor=waits)
     nvim.wait("#notices == 1", what="the notice")
-    assert nvim.notices() == ["Claude waits for your answer. `:Claude decide` goes there."]
+    assert nvim.notices() == [f"Claude waits for your {words}. `:Claude decide` goes there."]
     look(nvim, here=True)
     nvim.does("busy")
     nvim.does("waiting", waitingFor="input needed")

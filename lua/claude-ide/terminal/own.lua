@@ -108,8 +108,7 @@ end
 ---@return boolean
 function M.asks_in_terminal(ours)
   local state = ours.session.state
-  local asks = state.waiting_for == "permission" or state.waiting_for == "input"
-  return ours.terminal ~= nil and state.activity == "waiting" and asks
+  return ours.terminal ~= nil and state.activity == "waiting" and state.waiting_for ~= "other"
 end
 
 ---In order of connection; then others in terminals, and those of chats.
