@@ -102,7 +102,7 @@ def test_a_refusal_of_auto_mode_is_asked_about(start_lab):
     lab.ask(call, answer=None)  # the terminal asks once the user is there
     assert lab.nvim.lua("return require('claude-ide.requests').pending()[1].handle.holds_dialog")
     assert QUESTION not in lab.nvim.terminal.text()
-    lab.nvim.cmd("Claude")
+    lab.nvim.cmd("Claude focus")
     lab.press_in_terminal("\x1b")
     lab.wait_over()
     assert not made.exists()
