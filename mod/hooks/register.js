@@ -44,6 +44,8 @@ const carryOut = async ($, { op, id, text }) => {
       await $.turn.abort({ turnId: turn })
     } else if (op === "watch") {
       isWatched = text === "on"
+    } else {
+      throw new Error(`unknown order: ${op}`)
     }
   } catch (error) {
     done.is_done = false

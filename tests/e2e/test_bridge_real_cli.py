@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 import signal
+import subprocess
 import sys
 import time
 from datetime import datetime
@@ -11,7 +13,7 @@ from pathlib import Path
 import pytest
 from terminal_steps import IDLE, begin
 
-from harness.cli import call
+from harness.cli import ROOT, binary, call
 from harness.scripted_model import Reply
 
 pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
@@ -198,11 +200,26 @@ def test_the_running_turn_is_stopped_by_an_order(start_with_claude, mock_api):
     nvim = start_with_claude(terminal={"command": command}, args=["a.txt"], files={"a.txt": "one\n"})
     begin(nvim, mock_api)
     nvim.wait(f"{BRIDGE} ~= nil", what="the mod")
-    mock_api.script(Reply(calls=[("Bash", {"command": "tail -f /dev/null", "description": "Wait"})]), Reply(text="Waited."))
+    mock_api.script(
+        Reply(calls=[("Bash", {"command": "tail -f /dev/null", "description": "Wait"})]), Reply(text="Waited.")
+    )
     send(nvim, "wait")
     nvim.wait("require('claude-ide.terminal').session().state.activity == 'working'", what="the turn")
     nvim.wait_screen("tail -f")
-    nvim.lua(f"require('claude-ide.terminal.bridge').order({BRIDGE}, 'stop', '', function(result) stopped = result end)")
+    nvim.lua(
+        f"require('claude-ide.terminal.bridge').order({BRIDGE}, 'stop', '', function(result) stopped = result end)"
+    )
     nvim.wait("stopped == 'done'", what="the order to be carried out")
     nvim.wait(IDLE, what="the turn to be over")
     assert not mock_api.seen("Waited.")
+
+
+def test_the_mods_own_tests_pass_in_the_real_cli(tmp_path):
+    mod = tmp_path / "mod"
+    shutil.copytree(ROOT / "mod", mod)
+    neovim = {"url": "http://127.0.0.1:1/mod", "token": "secret", "asks": True}
+    (mod / "hooks/neovim.js").write_text(f"export const neovim = {json.dumps(neovim)}\n")
+    env = {"HOME": str(tmp_path), "DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+    ran = subprocess.run([binary(), "plugin", "test", mod], capture_output=True, text=True, env=env)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "(pass)" in ran.stdout + ran.stderr
