@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench import (
     beside,
     board,
+    bridge,
     cards,
     chat,
     diffs,
@@ -70,6 +71,7 @@ def main() -> int:
         round_trips,
         busy,
         hooks_of_calls,
+        bridge_of_a_cli,
         asked_by_hooks,
         pipeline,
         large_diff,
@@ -217,6 +219,15 @@ def hooks_of_calls(directory: Path, version: str):
         what = f"hooks of an edit of {name}, beyond two shells that read it"
         yield at_most(f"{what}, p50", min(run[name][0] for run in runs), 1, "ms")
         yield at_most(f"{what}, p95", min(run[name][1] for run in runs), 2, "ms")
+
+
+def bridge_of_a_cli(directory: Path, version: str):
+    """What our mod adds to a call of the real CLI, alone and while it reports what calls did."""
+    runs = [{what: times for what, *times in bridge.added_ms(place, version)} for place in places(directory)]
+    for what in runs[0]:
+        for at, name in enumerate(("p50", "p99")):
+            added = min(run[what][at] for run in runs)
+            yield at_most(f"our mod in a CLI, {what}: added to a call, {name}", added, 3, "ms")
 
 
 def tools_of_agents(directory: Path, version: str):
