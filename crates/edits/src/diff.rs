@@ -3,8 +3,6 @@
 
 use imara_diff::{Algorithm, Diff, InternedInput};
 
-use crate::lines::Line;
-
 /// Limits for the range between the first and last change: the most readable diff up to here, then a fast one, then one
 /// hunk.
 const MAX_READABLE_LINES: usize = 20_000;
@@ -12,11 +10,15 @@ const MAX_DIFFED_LINES: usize = 400_000;
 
 /// Lines `[old, old + old_count)` become `[new, new + new_count)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Hunk {
-    pub(crate) old: usize,
-    pub(crate) old_count: usize,
-    pub(crate) new: usize,
-    pub(crate) new_count: usize,
+pub struct Hunk {
+    /// From 0.
+    pub old: usize,
+    /// How many are replaced.
+    pub old_count: usize,
+    /// From 0.
+    pub new: usize,
+    /// How many replace them.
+    pub new_count: usize,
 }
 
 impl Hunk {
@@ -30,15 +32,22 @@ impl Hunk {
 }
 
 /// The range between the common beginning and end of two texts; empty if they are equal.
-pub(crate) fn between_ends(old: &[Line], new: &[Line]) -> Hunk {
+pub(crate) fn between_ends<L: PartialEq>(old: &[L], new: &[L]) -> Hunk {
     let first = old.iter().zip(new).take_while(|(old, new)| old == new).count();
     let (rest_old, rest_new) = (old.get(first..).unwrap_or_default(), new.get(first..).unwrap_or_default());
     let last = rest_old.iter().rev().zip(rest_new.iter().rev()).take_while(|(old, new)| old == new).count();
     Hunk { old: first, old_count: rest_old.len() - last, new: first, new_count: rest_new.len() - last }
 }
 
+/// The hunks of two texts, from top to bottom.
+#[must_use]
+pub fn line_hunks(old: &[u8], new: &[u8]) -> Vec<Hunk> {
+    let lines = |text| <[u8]>::split_inclusive(text, |byte| *byte == b'\n').collect::<Vec<_>>();
+    hunks(&lines(old), &lines(new))
+}
+
 /// From top to bottom.
-pub(crate) fn hunks(old: &[Line], new: &[Line]) -> Vec<Hunk> {
+pub(crate) fn hunks<L: AsRef<[u8]> + PartialEq>(old: &[L], new: &[L]) -> Vec<Hunk> {
     let whole = between_ends(old, new);
     let lines = whole.old_count + whole.new_count;
     if lines == 0 {
@@ -62,7 +71,7 @@ pub(crate) fn hunks(old: &[Line], new: &[Line]) -> Vec<Hunk> {
         .collect()
 }
 
-fn part(lines: &[Line], first: usize, count: usize) -> impl Iterator<Item = &[u8]> {
+fn part<L: AsRef<[u8]>>(lines: &[L], first: usize, count: usize) -> impl Iterator<Item = &[u8]> {
     lines.iter().skip(first).take(count).map(AsRef::as_ref)
 }
 

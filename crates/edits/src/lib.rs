@@ -19,6 +19,7 @@ mod turns;
 mod view;
 
 pub use blobs::{Bytes, Stored};
+pub use diff::{Hunk as LineHunk, line_hunks};
 pub use history::{Found, Source};
 pub use journal::{Event, File, FileId, Journal, Moment, Opened, Reported, Undo, Undone};
 pub use on_disk::OnDisk;

@@ -10,8 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use claude_ide_edits::{
-    Activity, Actor, Change, ClientId, Event, File, FileId, Found, Hunk, Journal, Moment, Now, OnDisk, Opened,
-    Progress, Prompt, Reported, Scope, Source, Turn, TurnEvent, Undone, three_way,
+    Activity, Actor, Change, ClientId, Event, File, FileId, Found, Hunk, Journal, LineHunk, Moment, Now, OnDisk,
+    Opened, Progress, Prompt, Reported, Scope, Source, Turn, TurnEvent, Undone, line_hunks, three_way,
 };
 use once_cell::sync::Lazy;
 
@@ -191,6 +191,13 @@ pub(crate) fn merge(mut given: Arguments) -> Result<Value, Error> {
     let (base, mine, theirs) = (given.bytes("base")?, given.bytes("mine")?, given.bytes("theirs")?);
     let merged = three_way(&base, &mine, &theirs);
     Ok(Value::Table(vec![("text", Value::Bytes(merged.text.into())), ("overlaps", count(merged.overlaps))]))
+}
+
+/// `diff(old, new)` → a list of four numbers for each hunk, lines from 1.
+pub(crate) fn diff(mut given: Arguments) -> Result<Value, Error> {
+    let (old, new) = (given.bytes("old")?, given.bytes("new")?);
+    let numbers = |hunk: LineHunk| [hunk.old + 1, hunk.old_count, hunk.new + 1, hunk.new_count];
+    Ok(Value::List(line_hunks(&old, &new).into_iter().flat_map(numbers).map(count).collect()))
 }
 
 fn file(given: &mut Arguments) -> Result<FileId, Error> {

@@ -104,6 +104,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("group_end", export(group_end)),
     ("notebook_read", export(notebook_read)),
     ("merge", export(journal::merge)),
+    ("diff", export(journal::diff)),
     ("rewrite", export(rewrite)),
     ("overwrite", export(overwrite)),
     ("notebook_put", export(notebook_put)),

@@ -12,18 +12,14 @@ local M = {}
 M.xdiff = vim.text and vim.text.diff or vim.diff
 
 ---Converts xdiff's numbers: for a side without lines they name the line before.
----@param old integer
----@param old_count integer
----@param new integer
----@param new_count integer
----@param above? integer number of common lines above the compared ones
+---@param index integer[]
 ---@return claude-ide.buffer.Hunk
-function M.of_xdiff(old, old_count, new, new_count, above)
-  above = above or 0
+function M.of_xdiff(index)
+  local old, old_count, new, new_count = index[1], index[2], index[3], index[4]
   return {
-    old = above + (old_count == 0 and old + 1 or old),
+    old = old_count == 0 and old + 1 or old,
     old_count = old_count,
-    new = above + (new_count == 0 and new + 1 or new),
+    new = new_count == 0 and new + 1 or new,
     new_count = new_count,
   }
 end
@@ -52,6 +48,33 @@ function M.between_ends(old, new)
     last_old, last_new = last_old - 1, last_new - 1
   end
   return { old = first, old_count = last_old - first + 1, new = first, new_count = last_new - first + 1 }
+end
+
+---@param lines string[]
+---@param first integer
+---@param count integer
+---@return string
+local function joined(lines, first, count)
+  return table.concat(lines, "\n", first, first + count - 1) .. "\n"
+end
+
+---The hunks of two texts. Only what lies between their common beginning and end is compared.
+---@param old string[]
+---@param new string[]
+---@param diff fun(old: string, new: string, whole: claude-ide.buffer.Hunk): claude-ide.buffer.Hunk[]? nil: one hunk
+---@return claude-ide.buffer.Hunk[] top to bottom
+function M.compare(old, new, diff)
+  local whole = M.between_ends(old, new)
+  if whole.old_count == 0 and whole.new_count == 0 then
+    return {}
+  elseif whole.old_count == 0 or whole.new_count == 0 then
+    return { whole }
+  end
+  local hunks = diff(joined(old, whole.old, whole.old_count), joined(new, whole.new, whole.new_count), whole)
+  for _, hunk in ipairs(hunks or {}) do
+    hunk.old, hunk.new = hunk.old + whole.old - 1, hunk.new + whole.new - 1
+  end
+  return hunks or { whole }
 end
 
 return M

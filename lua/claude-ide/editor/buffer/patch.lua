@@ -4,6 +4,7 @@ local buffer_anchor = lazy("claude-ide.editor.buffer.anchor")
 local buffer_format = lazy("claude-ide.editor.buffer.format")
 local bytes = lazy("claude-ide.editor.buffer.bytes")
 local ide_hunk = lazy("claude-ide.base.hunk")
+local native = lazy("claude-ide.library.native")
 local option = lazy("claude-ide.base.option")
 local window = lazy("claude-ide.base.window")
 
@@ -12,39 +13,27 @@ local M = {}
 ---A hunk with more lines is replaced as a whole; line by line takes too long.
 local MAX_PAIRED_LINES = 400
 
----Lines between the first and the last change, both sides together: up to the first limit the most readable diff, up to the second the
----fast one (80 ms for 300,000 lines), beyond it a single hunk.
-local MAX_READABLE_LINES = 20000
-local MAX_DIFFED_LINES = 400000
+---@param old string
+---@param new string
+---@return claude-ide.buffer.Hunk[]?
+local function diff(old, new)
+  local numbers = native.diff(old, new)
+  if not numbers then
+    return nil
+  end
+  local hunks = {}
+  for at = 1, #numbers, 4 do
+    hunks[#hunks + 1] =
+      { old = numbers[at], old_count = numbers[at + 1], new = numbers[at + 2], new_count = numbers[at + 3] }
+  end
+  return hunks
+end
 
 ---@param old string[]
 ---@param new string[]
----@param algorithm? claude-ide.diffview.Algorithm default: the most readable, or a fast one for long texts
 ---@return claude-ide.buffer.Hunk[] top to bottom
-function M.hunks(old, new, algorithm)
-  local whole = ide_hunk.between_ends(old, new)
-  local first, old_count, new_count = whole.old, whole.old_count, whole.new_count
-  if old_count == 0 and new_count == 0 then
-    return {}
-  elseif old_count == 0 or new_count == 0 or old_count + new_count > MAX_DIFFED_LINES then
-    return { whole }
-  end
-  local last_old, last_new = first + old_count - 1, first + new_count - 1
-  local indices = ide_hunk.xdiff(
-    table.concat(old, "\n", first, last_old) .. "\n",
-    table.concat(new, "\n", first, last_new) .. "\n",
-    {
-      result_type = "indices",
-      algorithm = algorithm or (old_count + new_count > MAX_READABLE_LINES and "myers" or "histogram"),
-    }
-  )
-  local hunks = {}
-  for _, index in
-    ipairs(indices --[[@as integer[][] ]])
-  do
-    hunks[#hunks + 1] = ide_hunk.of_xdiff(index[1], index[2], index[3], index[4], first - 1)
-  end
-  return hunks
+function M.hunks(old, new)
+  return ide_hunk.compare(old, new, diff)
 end
 
 ---Maps a line of the old text to the new one. A deleted line maps to the nearest remaining line of its hunk.

@@ -5,7 +5,7 @@ local lazy = require("claude-ide.lazy")
 local buffer_format = lazy("claude-ide.editor.buffer.format")
 local bytes = lazy("claude-ide.editor.buffer.bytes")
 local conflict = lazy("claude-ide.edits.watch.conflict")
-local merge = lazy("claude-ide.library.merge")
+local merge = lazy("claude-ide.editor.merge")
 local patch = lazy("claude-ide.editor.buffer.patch")
 local stamp = lazy("claude-ide.editor.buffer.stamp")
 

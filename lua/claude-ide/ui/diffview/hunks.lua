@@ -8,6 +8,9 @@ local patch = lazy("claude-ide.editor.buffer.patch")
 
 local M = {}
 
+---More lines between the first and the last change are one hunk.
+local MAX_COMPARED_LINES = 400000
+
 ---Differences between two texts, kept up to date by their owner.
 ---@class claude-ide.diffview.Differences
 ---@field buf integer of the new text
@@ -55,7 +58,13 @@ end
 ---@param new string[]
 ---@return claude-ide.buffer.Hunk[]
 local function compare(old, new)
-  return patch.hunks(old, new, M.diffopt().algorithm)
+  return ide_hunk.compare(old, new, function(before, after, whole)
+    if whole.old_count + whole.new_count > MAX_COMPARED_LINES then
+      return nil
+    end
+    local options = { result_type = "indices", algorithm = M.diffopt().algorithm }
+    return vim.tbl_map(ide_hunk.of_xdiff, ide_hunk.xdiff(before, after, options) --[[@as integer[][] ]])
+  end)
 end
 
 ---@param hunks claude-ide.diffview.Hunks
