@@ -198,3 +198,39 @@ def test_completes_and_offers_what_makes_sense(start, sessions, project):
     nvim.wait("#lists == 4", what="the actions")
     assert "Remove the kept copy" in nvim.lua("return lists[4]")
     assert "Keep a copy, which does not expire" not in nvim.lua("return lists[4]")
+
+
+@pytest.mark.dealt
+@pytest.mark.parametrize("by", ["fork", "prompt", "chat"])
+def test_whatever_resumes_a_session_puts_it_back(start, sessions, project, tmp_path, by):
+    session = sessions.write(project, ("first", "ok"))
+    (sessions.config / "sessions").mkdir()  # of a CLI that records what runs
+    cli = FakeCli(tmp_path)
+    nvim = start(env=cli.environment())
+    nvim.cmd(f"Claude sessions keep {session}")
+    nvim.wait_notice("Kept “first”")
+    file = sessions.path(project, session)
+    text = file.read_text()
+    file.unlink()
+    if by == "fork":
+        nvim.cmd(f"Claude sessions fork {session}")
+    elif by == "chat":
+        nvim.cmd(f"Claude chat --resume {session}")
+    else:
+        prompt = "require('claude-ide.outbox').send({ kind = 'board', session = ..., text = 'go on', ran = false })"
+        nvim.lua(prompt, session)
+    nvim.wait(lambda: file.exists() and len(cli.starts()) == 1, what="the file and the CLI")
+    assert file.read_text() == text
+    assert session in cli.starts()[0]["argv"]
+
+
+@pytest.mark.dealt
+def test_the_only_copy_is_renamed(start, sessions, project):
+    session = sessions.write(project, ("first", "ok"))
+    nvim = start()
+    nvim.cmd(f"Claude sessions keep {session}")
+    nvim.wait_notice("Kept “first”")
+    sessions.path(project, session).unlink()
+    nvim.lua("require('claude-ide').sessions.rename(...)", session, "The first")
+    nvim.wait_notice("Renamed “first” to “The first”")
+    assert choose(nvim) == ["now  kept  main  The first  first"]

@@ -179,7 +179,9 @@ local function line_of(item, options)
     id = summary.id,
     file = summary.file ~= "" and summary.file or nil,
     pid = item.live and item.live.pid,
-    note = summary.kept and "kept" or item.days_left and retention.phrase(item.days_left) or nil,
+    note = not options.terminals and (summary.kept and "kept" or item.days_left and retention.phrase(
+      item.days_left
+    )) or nil,
     known = options.terminals and {
       title = item.terminal and summary.title,
       cwd = summary.cwd,
