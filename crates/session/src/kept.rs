@@ -3,8 +3,10 @@
 //!
 //! The folder has the layout of a configuration folder, so that what lists, searches and reads sessions needs no other code. `<id>.origin`
 //! beside a transcript names the configuration folder that it was copied from.
-//! Invariants: only the user can read it; a transcript appears when the rest of its copy is there; what was copied stays, unless the user
-//! keeps the session again or removes the copy; a session is never put back over a file.
+//! The CLI rewrites long transcripts, without lines that it needs no more (read in 2.1.329), so a copy that its session no longer continues
+//! is replaced, and the longest one before stays beside it (`.before`).
+//! Invariants: only the user can read it; a transcript appears when the rest of its copy is there; nothing of a copy is removed, unless the
+//! user wants it; a session is never put back over a file.
 
 use std::collections::HashMap;
 use std::fs::{self, DirBuilder, File, FileTimes, OpenOptions};
@@ -28,6 +30,8 @@ const MAX_ORIGIN: u64 = 16 * 1024;
 const MAX_DEPTH: usize = 8;
 /// A file continues its copy if these last bytes of the copy are in it.
 const COMPARED: u64 = 4096;
+/// The extension of the text before the CLI rewrote a transcript.
+const BEFORE: &str = "jsonl.before";
 
 /// The folder of the copies.
 #[derive(Clone, Debug)]
@@ -41,15 +45,13 @@ pub(crate) struct KeptCopy {
     pub(crate) origin: ConfigDir,
 }
 
-/// What happens to a file that is there.
+/// Where files are copied to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum There {
-    /// It becomes like its source.
-    Replaced,
-    /// It only grows, if it is a transcript.
-    Continued,
-    /// It stays.
-    Left,
+enum To {
+    /// The copy, which becomes like the session.
+    Copy,
+    /// The CLI's folder: files that are there stay.
+    Cli,
 }
 
 impl Kept {
@@ -89,7 +91,7 @@ impl Kept {
             return Ok(file.to_owned()); // nothing else is left of it
         }
         let lock = self.lock(FlockOperation::LockExclusive);
-        let kept = lock.and_then(|_lock| self.take(file, There::Replaced));
+        let kept = lock.and_then(|_lock| self.take(file));
         kept.map_err(SessionError::keep(file))
     }
 
@@ -105,7 +107,7 @@ impl Kept {
         }
         for (id, copy) in self.copies() {
             let Some(original) = copy.original().filter(|_| only.is_none_or(|only| *only == id)) else { continue };
-            if let Err(error) = self.take(&original, There::Continued) {
+            if let Err(error) = self.take(&original) {
                 tracing::warn!(file = %original.display(), %error, "a kept session could not be brought up to date");
             }
         }
@@ -126,7 +128,7 @@ impl Kept {
             }
             let to = copy.place(&copy.origin)?;
             // A time long past would have the CLI delete it at its next start.
-            self.copy_all(file, &self.0, &to, &copy.origin, There::Left)?;
+            self.copy_all(file, &self.0, &to, &copy.origin, To::Cli)?;
             Ok(to)
         };
         put().map_err(SessionError::keep(file))
@@ -145,7 +147,7 @@ impl Kept {
     }
 
     /// Brings the copy of a session up to date, or makes it.
-    fn take(&self, file: &Path, there: There) -> io::Result<PathBuf> {
+    fn take(&self, file: &Path) -> io::Result<PathBuf> {
         let origin = ConfigDir::of_transcript(file).ok_or(io::ErrorKind::InvalidInput)?;
         let before = id_of(file).and_then(|id| self.copies().remove(&id));
         if let Some(before) = before.as_ref().filter(|before| before.origin != origin) {
@@ -156,27 +158,29 @@ impl Kept {
         if let Some(moved) = before.filter(|before| before.file != to) {
             relocate(&moved.file, &to)?;
         }
-        self.copy_all(file, &origin, &to, &self.0, there)?;
+        self.copy_all(file, &origin, &to, &self.0, To::Copy)?;
         Ok(to)
     }
 
     /// Copies all that belongs to a session, the transcript last.
-    fn copy_all(&self, from: &Path, source: &ConfigDir, to: &Path, target: &ConfigDir, there: There) -> io::Result<()> {
+    fn copy_all(&self, from: &Path, source: &ConfigDir, to: &Path, target: &ConfigDir, whither: To) -> io::Result<()> {
         for (from, to) in parts(source, from).iter().zip(parts(target, to)) {
-            copy_tree(from, &to, there, MAX_DEPTH)?;
+            copy_tree(from, &to, whither, MAX_DEPTH)?;
         }
         create_folder(to.parent().unwrap_or(to))?;
-        if *target == self.0 {
+        if whither == To::Copy {
             let (path, temporary) = (to.with_extension("origin"), part_of(to));
             let origin = source.path().as_os_str().as_bytes();
             Whole { path: &path, temporary: &temporary, access: Access::Private, durable: false }.write(origin)?;
         }
-        copy_file(from, to, there)
+        copy_file(from, to, whither)
     }
 
     fn remove_copy(&self, copy: &KeptCopy) -> io::Result<()> {
         fs::remove_file(&copy.file)?;
-        fs::remove_file(copy.file.with_extension("origin")).or_else(if_missing)?;
+        for extension in ["origin", BEFORE] {
+            fs::remove_file(copy.file.with_extension(extension)).or_else(if_missing)?;
+        }
         for part in parts(&self.0, &copy.file) {
             fs::remove_dir_all(part).or_else(if_missing)?;
         }
@@ -251,7 +255,7 @@ fn create_folder(folder: &Path) -> io::Result<()> {
 /// Moves a copy after its session, the transcript last.
 fn relocate(from: &Path, to: &Path) -> io::Result<()> {
     create_folder(to.parent().unwrap_or(to))?;
-    for extension in ["", "origin", "jsonl"] {
+    for extension in ["", "origin", BEFORE, "jsonl"] {
         fs::rename(from.with_extension(extension), to.with_extension(extension)).or_else(if_missing)?;
     }
     fs::remove_dir(from.parent().unwrap_or(from)).ok(); // unless it holds others
@@ -267,7 +271,7 @@ fn part_of(file: &Path) -> PathBuf {
 }
 
 /// Copies the regular files of a folder. Nothing is done if there is none.
-fn copy_tree(from: &Path, to: &Path, there: There, depth: usize) -> io::Result<()> {
+fn copy_tree(from: &Path, to: &Path, whither: To, depth: usize) -> io::Result<()> {
     if depth == 0 || !fs::symlink_metadata(from).is_ok_and(|found| found.is_dir()) {
         return Ok(());
     }
@@ -276,8 +280,10 @@ fn copy_tree(from: &Path, to: &Path, there: There, depth: usize) -> io::Result<(
         let entry = entry?;
         let (from, to) = (entry.path(), to.join(entry.file_name()));
         let copied = match entry.file_type()? {
-            kind if kind.is_dir() => copy_tree(&from, &to, there, depth - 1),
-            kind if kind.is_file() => copy_file(&from, &to, there),
+            kind if kind.is_dir() => copy_tree(&from, &to, whither, depth - 1),
+            kind if kind.is_file() && from.extension().is_none_or(|extension| extension != "before") => {
+                copy_file(&from, &to, whither)
+            }
             _ => Ok(()),
         };
         // The CLI may have deleted it meanwhile.
@@ -287,35 +293,48 @@ fn copy_tree(from: &Path, to: &Path, there: There, depth: usize) -> io::Result<(
 }
 
 /// Copies a file under another name, then renames it. Continues a copy whose end is in the file.
-fn copy_file(from: &Path, to: &Path, there: There) -> io::Result<()> {
+fn copy_file(from: &Path, to: &Path, whither: To) -> io::Result<()> {
     let mut source = open_regular(from)?;
     let found = source.metadata()?;
-    let modified = if there == There::Left { SystemTime::now() } else { found.modified()? };
-    if let Ok(copy) = fs::symlink_metadata(to) {
+    let modified = if whither == To::Cli { SystemTime::now() } else { found.modified()? };
+    let there = fs::symlink_metadata(to).ok();
+    if let Some(copy) = &there {
         let is_same = copy.len() == found.len() && copy.modified()? == modified;
-        if there == There::Left || is_same || !copy.is_file() {
+        if whither == To::Cli || is_same || !copy.is_file() {
             return Ok(());
         }
         if append(&source, to, copy.len(), found.len(), modified)? {
             return Ok(());
         }
-        if there == There::Continued && is_transcript(to) {
-            return Ok(()); // the CLI has written another text
-        }
     }
     let temporary = part_of(to);
-    let written = write(&mut source, &temporary, modified).and_then(|()| match there {
-        There::Left => fs::hard_link(&temporary, to).or_else(|error| match error.kind() {
+    let written = write(&mut source, &temporary, modified).and_then(|()| match (whither, &there) {
+        (To::Cli, _) => fs::hard_link(&temporary, to).or_else(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => Ok(()),
             _ if to.exists() => Ok(()),
             _ => fs::rename(&temporary, to), // a file system without links
         }),
-        There::Replaced | There::Continued => fs::rename(&temporary, to),
+        (To::Copy, Some(copy)) if is_transcript(to) => {
+            set_aside(to, copy.len())?;
+            fs::rename(&temporary, to)
+        }
+        (To::Copy, _) => fs::rename(&temporary, to),
     });
-    if there == There::Left || written.is_err() {
+    if whither == To::Cli || written.is_err() {
         fs::remove_file(&temporary).ok();
     }
     written
+}
+
+/// Keeps a text that is about to be replaced, unless a longer one is kept.
+fn set_aside(file: &Path, bytes: u64) -> io::Result<()> {
+    let before = file.with_extension(BEFORE);
+    if fs::symlink_metadata(&before).is_ok_and(|kept| kept.len() >= bytes) {
+        return Ok(());
+    }
+    // A link and not a rename: the transcript is always there.
+    fs::remove_file(&before).or_else(if_missing)?;
+    fs::hard_link(file, &before).or_else(|_| fs::rename(file, &before))
 }
 
 fn write(source: &mut File, temporary: &Path, modified: SystemTime) -> io::Result<()> {
@@ -462,14 +481,30 @@ mod tests {
         assert_eq!(files.text("state/kept/projects/-p/s.jsonl"), "one\ntwo\nthr");
         files.kept.catch_up(Some(&SessionId::new("s")));
         assert_eq!(files.text("state/kept/projects/-p/s.jsonl"), "one\ntwo\nthree\n");
-        // The CLI has written another text.
-        fs::write(&file, "compacted\n").unwrap();
-        files.kept.catch_up(None);
-        assert_eq!(files.text("state/kept/projects/-p/s.jsonl"), "one\ntwo\nthree\n");
         assert_eq!(files.all("state/kept"), COPY);
-        // But the user may want it.
-        files.kept.keep(&file).unwrap();
-        assert_eq!(files.text("state/kept/projects/-p/s.jsonl"), "compacted\n");
+    }
+
+    #[test]
+    fn a_transcript_that_the_cli_has_rewritten_replaces_the_copy_which_stays_beside_it() {
+        let files = Files::new();
+        let file = files.session("c", "one\ntwo\nthree\n");
+        let copy = files.kept.keep(&file).unwrap();
+        let before = files.path("state/kept/projects/-p/s.jsonl.before");
+        let texts = || (fs::read_to_string(&copy).unwrap(), fs::read_to_string(&before).unwrap());
+        fs::write(&file, "two\nthree\n").unwrap();
+        files.kept.catch_up(None);
+        assert_eq!(texts(), ("two\nthree\n".to_owned(), "one\ntwo\nthree\n".to_owned()));
+        append_to(&file, "4\n");
+        files.kept.catch_up(None);
+        fs::write(&file, "").unwrap();
+        files.kept.catch_up(None);
+        assert_eq!(texts(), (String::new(), "one\ntwo\nthree\n".to_owned()), "the longest");
+        assert_eq!(files.kept.copies().len(), 1);
+        fs::remove_dir_all(files.path("c/projects")).unwrap();
+        files.kept.put_back(&copy).unwrap();
+        assert!(!files.path("c/projects/-p/s.jsonl.before").exists());
+        files.kept.remove(&SessionId::new("s")).unwrap();
+        assert_eq!(files.all("state/kept"), ["lock"]);
     }
 
     #[test]
