@@ -8,8 +8,7 @@
 //! Invariants: only the user can read it; a transcript appears when the rest of its copy is there; nothing of a copy is removed, unless the
 //! user wants it; a session is never put back over a file.
 
-use std::collections::HashMap;
-use std::fs::{self, DirBuilder, File, FileTimes, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
@@ -72,14 +71,21 @@ impl Kept {
     }
 
     /// All copies.
-    pub(crate) fn copies(&self) -> HashMap<SessionId, KeptCopy> {
-        let folders = entries(&self.0.projects());
-        let files = folders.flat_map(|folder| entries(&folder)).filter(|file| is_transcript(file));
-        files.filter_map(|file| Some((id_of(&file)?, self.copy(&file)?))).collect()
+    pub(crate) fn copies(&self) -> Vec<KeptCopy> {
+        let mut copies = Vec::new();
+        for folder in entries(&self.0.projects()) {
+            for file in entries(&folder) {
+                if is_transcript(&file) {
+                    copies.extend(self.copy(&file));
+                }
+            }
+        }
+        copies
     }
 
-    pub(crate) fn has_copy_of(&self, id: &SessionId) -> bool {
-        self.0.projects().is_dir() && self.copies().contains_key(id)
+    /// The copy of a session.
+    pub(crate) fn copy_of(&self, id: &SessionId) -> Option<KeptCopy> {
+        self.copies().into_iter().find(|copy| copy.is_of(id))
     }
 
     /// Copies a session, or brings its copy up to date. Returns the copy.
@@ -105,8 +111,8 @@ impl Kept {
         if only.is_none() {
             self.clean();
         }
-        for (id, copy) in self.copies() {
-            let Some(original) = copy.original().filter(|_| only.is_none_or(|only| *only == id)) else { continue };
+        for copy in self.copies() {
+            let Some(original) = copy.original().filter(|_| only.is_none_or(|only| copy.is_of(only))) else { continue };
             if let Err(error) = self.take(&original) {
                 tracing::warn!(file = %original.display(), %error, "a kept session could not be brought up to date");
             }
@@ -139,7 +145,7 @@ impl Kept {
     /// # Errors
     /// [`SessionError::Keep`].
     pub(crate) fn remove(&self, id: &SessionId) -> Result<(), SessionError> {
-        let Some(copy) = self.copies().remove(id) else {
+        let Some(copy) = self.copy_of(id) else {
             return Err(SessionError::UnknownSession { id: id.to_string() });
         };
         let lock = self.lock(FlockOperation::LockExclusive);
@@ -149,7 +155,7 @@ impl Kept {
     /// Brings the copy of a session up to date, or makes it.
     fn take(&self, file: &Path) -> io::Result<PathBuf> {
         let origin = ConfigDir::of_transcript(file).ok_or(io::ErrorKind::InvalidInput)?;
-        let before = id_of(file).and_then(|id| self.copies().remove(&id));
+        let before = self.copies().into_iter().find(|copy| copy.file.file_name() == file.file_name());
         if let Some(before) = before.as_ref().filter(|before| before.origin != origin) {
             let other = before.origin.path().display();
             return Err(io::Error::other(format!("a copy of it from {other} is kept already")));
@@ -190,9 +196,12 @@ impl Kept {
 
     /// Removes what a copy left that was cut off: whoever writes has the lock.
     fn clean(&self) {
-        let files = entries(&self.0.projects()).flat_map(|folder| entries(&folder));
-        for file in files.filter(|file| file.extension().is_some_and(|extension| extension == "part")) {
-            fs::remove_file(file).ok();
+        for folder in entries(&self.0.projects()) {
+            for file in entries(&folder) {
+                if file.extension().is_some_and(|extension| extension == "part") {
+                    fs::remove_file(file).ok();
+                }
+            }
         }
     }
 
@@ -209,6 +218,10 @@ impl Kept {
 }
 
 impl KeptCopy {
+    pub(crate) fn is_of(&self, id: &SessionId) -> bool {
+        self.file.file_stem().is_some_and(|stem| stem == id.as_str())
+    }
+
     /// The CLI's own transcript, also where `/cd` has moved it; `None` once it is deleted.
     pub(crate) fn original(&self) -> Option<PathBuf> {
         let here = self.place(&self.origin).ok()?;
@@ -216,7 +229,7 @@ impl KeptCopy {
             return Some(here);
         }
         let name = self.file.file_name()?;
-        entries(&self.origin.projects()).map(|folder| folder.join(name)).find(|file| file.is_file())
+        entries(&self.origin.projects()).into_iter().map(|folder| folder.join(name)).find(|file| file.is_file())
     }
 
     /// Where its transcript is in a configuration folder.
@@ -232,16 +245,13 @@ fn parts(dir: &ConfigDir, file: &Path) -> [PathBuf; 2] {
     [file.with_extension(""), dir.path().join("file-history").join(file.file_stem().unwrap_or_default())]
 }
 
-fn id_of(file: &Path) -> Option<SessionId> {
-    Some(SessionId::new(file.file_stem()?.to_str()?))
-}
-
 fn is_transcript(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension == "jsonl")
 }
 
-fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let Ok(found) = fs::read_dir(folder) else { return Vec::new() };
+    found.flatten().map(|entry| entry.path()).collect()
 }
 
 fn if_missing(error: io::Error) -> io::Result<()> {
@@ -294,7 +304,7 @@ fn copy_tree(from: &Path, to: &Path, whither: To, depth: usize) -> io::Result<()
 
 /// Copies a file under another name, then renames it. Continues a copy whose end is in the file.
 fn copy_file(from: &Path, to: &Path, whither: To) -> io::Result<()> {
-    let mut source = open_regular(from)?;
+    let source = open_regular(from)?;
     let found = source.metadata()?;
     let modified = if whither == To::Cli { SystemTime::now() } else { found.modified()? };
     let there = fs::symlink_metadata(to).ok();
@@ -308,7 +318,7 @@ fn copy_file(from: &Path, to: &Path, whither: To) -> io::Result<()> {
         }
     }
     let temporary = part_of(to);
-    let written = write(&mut source, &temporary, modified).and_then(|()| match (whither, &there) {
+    let written = write(&source, &temporary, modified).and_then(|()| match (whither, &there) {
         (To::Cli, _) => fs::hard_link(&temporary, to).or_else(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => Ok(()),
             _ if to.exists() => Ok(()),
@@ -337,12 +347,23 @@ fn set_aside(file: &Path, bytes: u64) -> io::Result<()> {
     fs::hard_link(file, &before).or_else(|_| fs::rename(file, &before))
 }
 
-fn write(source: &mut File, temporary: &Path, modified: SystemTime) -> io::Result<()> {
+fn write(source: &File, temporary: &Path, modified: SystemTime) -> io::Result<()> {
     fs::remove_file(temporary).or_else(if_missing)?;
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(temporary)?;
-    io::copy(source, &mut file)?;
-    file.set_times(FileTimes::new().set_modified(modified))?;
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(temporary)?;
+    copy_from(source, &file, 0)?;
+    file.set_modified(modified)?;
     file.sync_all()
+}
+
+/// Copies what a file has from a position on. By position: another Neovim that does the same at the same time writes the same bytes.
+fn copy_from(source: &File, target: &File, mut at: u64) -> io::Result<()> {
+    let mut buffer = vec![0; 256 * 1024];
+    loop {
+        let read = source.read_at(&mut buffer, at)?;
+        let Some(bytes) = buffer.get(..read).filter(|bytes| !bytes.is_empty()) else { return Ok(()) };
+        target.write_all_at(bytes, at)?;
+        at += u64::try_from(read).unwrap_or_default();
+    }
 }
 
 /// Adds to a copy of `copied` bytes what the file has beyond. Returns whether the file continues the copy.
@@ -352,22 +373,15 @@ fn append(source: &File, to: &Path, copied: u64, size: u64, modified: SystemTime
     }
     let copy = OpenOptions::new().read(true).write(true).open(to)?;
     let compared = copied.min(COMPARED);
-    let (mut ours, mut theirs) = (vec![0; usize::try_from(compared).unwrap_or_default()], Vec::new());
-    theirs.resize(ours.len(), 0);
+    let mut ours = vec![0; usize::try_from(compared).unwrap_or_default()];
+    let mut theirs = ours.clone();
     copy.read_exact_at(&mut ours, copied - compared)?;
     source.read_exact_at(&mut theirs, copied - compared)?;
     if ours != theirs {
         return Ok(false);
     }
-    // By position: another Neovim that does the same at the same time writes the same bytes.
-    let (mut at, mut buffer) = (copied, vec![0; 64 * 1024]);
-    loop {
-        let read = source.read_at(&mut buffer, at)?;
-        let Some(bytes) = buffer.get(..read).filter(|bytes| !bytes.is_empty()) else { break };
-        copy.write_all_at(bytes, at)?;
-        at += u64::try_from(read).unwrap_or_default();
-    }
-    copy.set_times(FileTimes::new().set_modified(modified))?;
+    copy_from(source, &copy, copied)?;
+    copy.set_modified(modified)?;
     Ok(true)
 }
 

@@ -24,6 +24,8 @@ pub(super) struct Pools {
     pub(super) requests: Arc<Pool<REQUESTS>>,
     pub(super) transcripts: Arc<Pool<TRANSCRIPTS>>,
     pub(super) indexing: Arc<Pool<INDEXING>>,
+    /// Work that nobody waits for, and that may sleep.
+    pub(super) later: Arc<Pool<INDEXING>>,
 }
 
 impl Pools {
@@ -32,6 +34,7 @@ impl Pools {
         self.requests.dismiss();
         self.transcripts.dismiss();
         self.indexing.dismiss();
+        self.later.dismiss();
     }
 
     /// Waits until all jobs are done, without a time limit.
@@ -40,6 +43,7 @@ impl Pools {
         self.requests.wait();
         self.transcripts.wait();
         self.indexing.wait();
+        self.later.wait();
     }
 }
 

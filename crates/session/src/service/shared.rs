@@ -60,16 +60,13 @@ impl Copies {
     fn take_turn(&self, id: SessionId) {
         let Some(kept) = self.kept.clone() else { return };
         let job = move || {
-            if kept.has_copy_of(&id) {
+            if kept.copy_of(&id).is_some() {
                 kept.catch_up(Some(&id));
-                let later = move || {
-                    thread::sleep(BEHIND);
-                    kept.catch_up(Some(&id));
-                };
-                thread::Builder::new().name("claude-ide-kept".to_owned()).spawn(later).ok();
+                thread::sleep(BEHIND);
+                kept.catch_up(Some(&id));
             }
         };
-        self.pools.requests.run(job).ok();
+        self.pools.later.run(job).ok();
     }
 }
 

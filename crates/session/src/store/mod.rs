@@ -82,14 +82,14 @@ impl Store {
         let mut copies = self.kept.as_ref().map(Kept::copies).unwrap_or_default();
         for summary in &mut *summaries {
             let config_dir = summary.config_dir();
-            let is_its = copies.get(&summary.id).is_some_and(|copy| config_dir.as_ref() == Some(&copy.origin));
-            let copy = is_its.then(|| copies.remove(&summary.id)).flatten();
-            summary.kept = copy.map(|copy| {
+            let its =
+                copies.iter().position(|copy| copy.is_of(&summary.id) && config_dir.as_ref() == Some(&copy.origin));
+            summary.kept = its.map(|at| copies.swap_remove(at)).map(|copy| {
                 let stale = fs::metadata(&copy.file).is_ok_and(|found| found.len() != summary.bytes);
                 Keeping { config_dir: copy.origin, only: false, stale }
             });
         }
-        for copy in copies.into_values() {
+        for copy in copies {
             let folder = copy.file.parent().unwrap_or(&copy.file);
             let may_be_here = folder.file_name().is_some_and(|name| filter.may_hold(&name.to_string_lossy()));
             // The session itself may be in another project.
@@ -110,7 +110,7 @@ impl Store {
         let name = is_name.then(|| format!("{id}.jsonl")).ok_or_else(unknown)?;
         let files = self.folders(&Filter::new(&Scope::All))?.into_iter().map(|folder| folder.join(&name));
         let newest = |file: &PathBuf| fs::metadata(file).and_then(|metadata| metadata.modified()).ok();
-        let kept = || Some(self.kept.as_ref()?.copies().remove(id)?.file);
+        let kept = || Some(self.kept.as_ref()?.copy_of(id)?.file);
         files.filter(|file| file.is_file()).max_by_key(newest).or_else(kept).ok_or_else(unknown)
     }
 
