@@ -43,7 +43,7 @@ def test_a_good_setup_has_no_warning(start_nvim, connect, tmp_path):
     assert "WARNING" not in text and "ERROR" not in text
     assert "claude_ide_native" in text and "version 0.1.0" in text
     assert "9.8.7 (Claude Code)" in text
-    assert "permissions 700" in text and "Our lock file" in text
+    assert "permissions 700" in text and "The lock file is" in text
     assert 'In /ide this Neovim is called "Neovim: ' in text
     assert str(nvim.project.resolve()) in text
     assert "getDiagnostics and executeCode" in text

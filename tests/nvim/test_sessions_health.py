@@ -30,16 +30,23 @@ def health(start_nvim):
             """,
             timeout=120,
         )
-        return text[text.index("Sessions ~") : text.index("Notebooks ~")]
+        return text[text.index("Do sessions show their state? ~") : text.index("Can Claude run Python? ~")]
 
     return health
 
 
 def test_nothing_is_wrong_where_claude_has_not_run(health):
     text = health()
-    assert "projects yet: Claude has got no prompt" in text
+    assert "projects yet: no session has had a prompt" in text
     assert "Claude Code has not run yet, or keeps its files elsewhere" in text
     assert "WARNING" not in text and "ERROR" not in text
+
+
+def test_no_version_is_blamed_before_the_first_session(health, sessions):
+    (sessions.config / "ide").mkdir(parents=True)  # the server's
+    text = health()
+    assert "projects yet: no session has had a prompt" in text
+    assert "this version" not in text and "So a CLI's state" not in text
 
 
 def test_says_which_sessions_run_and_what_they_do(health, sessions, tmp_path):

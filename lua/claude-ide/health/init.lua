@@ -30,7 +30,7 @@ local OLDEST_CLI = "2.0.77"
 local OLDEST_WITH_MODS = "2.1.287"
 
 local function check_neovim()
-  vim.health.start("Neovim")
+  vim.health.start("Is the plugin installed?")
   local version = vim.fn.execute("version"):match("NVIM v(%S+)") or "unknown"
   if vim.fn.has("nvim-0.10") == 1 then
     vim.health.ok("Neovim " .. version)
@@ -83,7 +83,6 @@ local function check_cargo(is_needed)
 end
 
 local function check_library()
-  vim.health.start("Native library")
   local library = native.load()
   local problem = native.problem()
   if library then
@@ -153,7 +152,7 @@ local function check_folders()
 end
 
 local function check_cli()
-  vim.health.start("Claude Code")
+  vim.health.start("Is Claude Code installed?")
   local terminal = config.get().terminal
   local program = terminal.command[1]
   local path = vim.fn.exepath(program)
@@ -188,7 +187,7 @@ local function check_cli()
     vim.health.warn(path .. " did not report its version", "Run `" .. program .. " --version` in a terminal.")
   end
   vim.health.info(
-    ("`:Claude` shows it with the provider %s"):format(
+    ("`:Claude` runs it with the provider %s"):format(
       type(terminal.provider) == "table" and "that you wrote" or ('"%s"'):format(terminal.provider)
     )
   )
@@ -215,7 +214,7 @@ local function check_lost()
 end
 
 local function check_clients()
-  vim.health.start("Connected CLIs")
+  vim.health.start("Which CLIs are connected?")
   local clients = ide_server.clients()
   if #clients == 0 then
     vim.health.info("None. `:Claude` starts one; in a CLI in another terminal type /ide.")
@@ -243,18 +242,18 @@ local function check_clients()
   end
   check_lost()
   vim.health.info(
-    "The model itself is given only getDiagnostics and executeCode of an editor's tools. "
-      .. "The CLI uses the others (openDiff, openFile, …) itself, so that list in /mcp is not a fault."
+    "/mcp lists only getDiagnostics and executeCode: the CLI uses the other IDE tools (openDiff, openFile, …) itself"
   )
 end
 
 local function check_hooks()
+  vim.health.start("Are requests shown in Neovim?")
   local disabled_by = hooks.disabled_by()
   if not config.get().hooks.enabled then
-    vim.health.info("Claude asks in its terminal only: hooks.enabled is false")
+    vim.health.info("No: Claude asks in its terminal only, since hooks.enabled is false")
   elseif disabled_by then
     vim.health.warn(
-      ("Claude asks in its terminal only: disableAllHooks is set in %s"):format(disabled_by),
+      ("No: Claude asks in its terminal only, since disableAllHooks is set in %s"):format(disabled_by),
       { "Remove it, or set hooks.enabled to false" }
     )
   else
@@ -269,7 +268,7 @@ local function check_hooks()
 end
 
 local function check_plugins()
-  vim.health.start("Optional plugins")
+  vim.health.start("Which optional plugins are found?")
   local plugins = {
     { "snacks", "snacks.nvim", 'terminal.provider = "snacks", and mentions from its explorer and picker' },
     { "conform", "conform.nvim", "the formatter of the tool reformat_file" },
@@ -286,7 +285,7 @@ end
 
 ---The agents for chats, and their commands.
 local function check_agents()
-  vim.health.start("Agents (Agent Client Protocol)")
+  vim.health.start("Which other agents are installed?")
   local own = config.get().agents
   for _, name in ipairs(agents.names()) do
     local agent, err = agents.get(name)
@@ -305,7 +304,7 @@ end
 local PYTHON_MS = 20000
 
 local function check_notebooks()
-  vim.health.start("Notebooks")
+  vim.health.start("Can Claude run Python?")
   if vim.list_contains(config.get().tools.hidden, "executeCode") then
     return vim.health.info("executeCode is not offered: it is in tools.hidden")
   end
@@ -343,13 +342,13 @@ function M.check()
   check_folders()
   check_cli()
   health_server.check()
+  surroundings.check()
   check_clients()
   check_hooks()
   sessions.check()
   journal.check()
   check_notebooks()
   check_agents()
-  surroundings.check()
   check_plugins()
 end
 

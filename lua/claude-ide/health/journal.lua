@@ -13,7 +13,7 @@ local M = {}
 
 local function check_watch()
   if not config.get().watch.enabled then
-    vim.health.info("Buffers do not follow the disk: the option watch.enabled is off")
+    vim.health.info("Buffers are not reloaded on change: watch.enabled is false")
     return
   end
   local counts = files.counts()
@@ -31,7 +31,7 @@ end
 
 local function check_checkpoints()
   if not config.get().review.checkpoints then
-    vim.health.info("Shell commands are not reviewed: the option review.checkpoints is off")
+    vim.health.info("Changes by shell commands are not reviewed: review.checkpoints is false")
     return
   end
   if vim.fn.executable("git") == 0 then
@@ -75,7 +75,7 @@ local function check_kept()
 end
 
 function M.check()
-  vim.health.start("Changes made without asking")
+  vim.health.start("Are changes reviewed that were not asked about?")
   check_watch()
   check_checkpoints()
   check_kept()

@@ -62,7 +62,7 @@ end
 local function check_folder(folder)
   local mode = permissions(folder)
   if not mode then
-    vim.health.info(folder .. " does not exist yet; it is made when the server starts")
+    vim.health.info(folder .. " does not exist yet: the server creates it when it starts")
   elseif mode ~= OWNER_ONLY_FOLDER then
     vim.health.warn(
       ("%s has the permissions %s: others can see what you work on"):format(folder, mode),
@@ -95,7 +95,7 @@ local function check_own_lock(path)
   else
     local lock = read_lock(path)
     local name = lock and type(lock.ideName) == "string" and lock.ideName or "unnamed"
-    vim.health.ok(("Our lock file: %s. In /ide this Neovim is called %q."):format(path, name))
+    vim.health.ok(("The lock file is %s. In /ide this Neovim is called %q."):format(path, name))
   end
 end
 
@@ -157,7 +157,7 @@ local function check_other_lock(path)
 end
 
 function M.check()
-  vim.health.start("Server")
+  vim.health.start("Can a CLI find this Neovim?")
   check_address()
   local info = server.info()
   local own = {}

@@ -18,7 +18,7 @@ local function check_transcripts(folder)
   if found then
     vim.health.ok(("The sessions are in %s"):format(vim.fn.fnamemodify(projects, ":~")))
   elseif code == "ENOENT" then
-    vim.health.info(("There is no %s yet: Claude has got no prompt"):format(projects))
+    vim.health.info(("There is no %s yet: no session has had a prompt"):format(projects))
   else
     vim.health.warn(("%s cannot be read: %s"):format(projects, why), {
       "`:Claude sessions`, `:Claude transcript` and `:Claude grep` need it.",
@@ -75,10 +75,22 @@ local function check_session(session)
   end
 end
 
+---Whether no session has run yet: then nothing is known of what this version of the CLI records.
+---@param folders string[]
+---@return boolean
+local function is_new(folders)
+  return #sessions.live() == 0
+    and vim.iter(folders):all(function(folder)
+      return vim.uv.fs_stat(folder) ~= nil and not vim.uv.fs_stat(folder .. "/projects")
+    end)
+end
+
 ---@param folders string[]
 local function check_records(folders)
   local problem = sessions.problem()
-  if problem then
+  if problem and is_new(folders) then
+    return
+  elseif problem then
     vim.health.info(problem)
     vim.health.info(
       "So a CLI's state is shown only if `:Claude` started it, as its hooks report it. Everything else works."
@@ -196,7 +208,7 @@ local function check_retention(folders)
 end
 
 function M.check()
-  vim.health.start("Sessions")
+  vim.health.start("Do sessions show their state?")
   local folders = transport.config_dirs()
   sessions.attach()
   vim.wait(FIRST_LOOK_MS, function()

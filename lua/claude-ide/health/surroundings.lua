@@ -88,7 +88,6 @@ local function check_claude_variables()
 end
 
 function M.check()
-  vim.health.start("Surroundings")
   check_proxy()
   check_wsl()
   check_container()
