@@ -1,4 +1,5 @@
-"""Words a sentence in README, SECURITY, CONTRIBUTING and the help. Fails where a file has more than 12 on average.
+"""Words a sentence in README, SECURITY, CONTRIBUTING and the help. Fails where a file has more than 12 on average, or where
+a phrase is used for which CONTRIBUTING has a usual one (single words are in typos.toml).
 
 Left out: blocks of code, tables, headings, pictures. An item of a list is a sentence; `code` is one word. With names of
 files: their sentences, the longest first.
@@ -11,6 +12,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 MOST = 12.0
 FILES = ("README.md", "SECURITY.md", "CONTRIBUTING.md", "doc/claude-ide.txt.in")
+PHRASES = {
+    r"go(es)? on": "continue",
+    r"(take|takes|taken|took) (\w+ )?back": "undo, cancel, withdraw",
+    r"by (itself|themselves)": "automatically",
+    r"elsewhere(?![|*])": "in another terminal, folder, …",
+    r"of yours": "your …",
+    r"so many": "this many",
+}
+PHRASES_IN = ("README.md", "SECURITY.md", "doc/claude-ide.txt")
 
 NO_PROSE = re.compile(r"[|#=!<{*]|    |vim:")
 """A row of a table, a heading, a picture, a tag, a table of the help, which is indented."""
@@ -69,6 +79,12 @@ def main() -> int:
         mean = sum(lengths) / len(lengths)
         failed |= mean > MOST
         print(f"{name}: {mean:.1f} words a sentence, {len(lengths)} sentences")
+    for name in PHRASES_IN:
+        text = (ROOT / name).read_text()
+        for phrase, usual in PHRASES.items():
+            for found in re.finditer(rf"\b{phrase}\b", text):
+                failed = True
+                print(f"{name}:{text.count(chr(10), 0, found.start()) + 1}: “{found[0]}”: say {usual}")
     return failed
 
 

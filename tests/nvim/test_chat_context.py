@@ -233,7 +233,7 @@ def test_a_range_and_pictures_by_path_and_from_the_clipboard_reach_the_model(sta
     assert len(_images(mock_api)) == 2
     wait_idle(nvim)
     for words, why in [
-        ("#image:notes.txt", "no PNG, JPEG, GIF or WebP"),
+        ("#image:notes.txt", "not a PNG, JPEG, GIF or WebP"),
         ("#image:gone.png", "there is no file gone.png"),
         ("#image:large.png", "too large"),
     ]:

@@ -298,7 +298,7 @@ def test_nothing_is_said_of_a_file_that_became_private_while_the_list_was_open(e
     titles(editor, "2G")
     editor.lua("vim.b.claude_private = true")
     editor.lua("pick(1)")
-    editor.wait_notice("Not sent: the buffer is gone, or withheld from Claude.")
+    editor.wait_notice("Not sent: the buffer is gone, or private.")
     editor.lua("vim.b.claude_private = nil")
     editor.wait(f"{OURS} == 1")
     titles(editor, "3G")

@@ -136,7 +136,7 @@ def test_entering_its_window_pauses_it_and_the_command_goes_on(follower):
     follower.wait("a.txt", 100)
     follower.nvim.lua("vim.api.nvim_set_current_win(...)", int(follower.win))
     follower.nvim.wait(lambda: follower.state() == "paused", what="the pause")
-    assert "paused · `:Claude follow` goes on" in follower.mark()
+    assert "paused · `:Claude follow` continues" in follower.mark()
     assert follower.nvim.lua("return vim.bo.buflisted"), "it is the user's now"
     follower.nvim.lua("vim.api.nvim_set_current_win(...)", int(follower.own))
     follower.reads("b.txt", 1, 1)

@@ -38,7 +38,7 @@ def health(start_nvim):
 def test_nothing_is_wrong_where_claude_has_not_run(health):
     text = health()
     assert "projects yet: no session has had a prompt" in text
-    assert "Claude Code has not run yet, or keeps its files elsewhere" in text
+    assert "Claude Code has not run yet, or keeps its files in another folder" in text
     assert "WARNING" not in text and "ERROR" not in text
 
 

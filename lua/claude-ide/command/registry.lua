@@ -251,7 +251,7 @@ return {
     name = "follow",
     args = "[next | previous | stop]",
     doc = "Follow Claude: another window goes where it reads, edits and searches, see |claude-ide-follow|. Entering or "
-      .. "scrolling that window pauses it. Again: go on after a pause, or end it. `next` and `previous` go through the "
+      .. "scrolling that window pauses it. Again: continue after a pause, or end it. `next` and `previous` go through the "
       .. "places of the turn that was followed last.",
     choices = { "next", "previous", "stop" },
     run = function(words)

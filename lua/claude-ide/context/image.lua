@@ -59,7 +59,7 @@ local function judge(bytes, name, done)
       })
     end
   end
-  done(nil, name .. " is no PNG, JPEG, GIF or WebP picture")
+  done(nil, name .. " is not a PNG, JPEG, GIF or WebP picture")
 end
 
 ---@param path string absolute

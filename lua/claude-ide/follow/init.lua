@@ -258,7 +258,7 @@ function M.pause()
     if now.preview.win == vim.api.nvim_get_current_win() then
       now.preview:hand_over()
     end
-    now.preview:say(("paused · %s goes on"):format(notice.way_to("follow")), 1)
+    now.preview:say(("paused · %s continues"):format(notice.way_to("follow")), 1)
   end
 end
 

@@ -244,7 +244,7 @@ end
 local function execute(params)
   local chosen = params.arguments[1]
   if privacy.verdict(chosen.buf) ~= "tell" then
-    return notice.warn("Not sent: the buffer is gone, or withheld from Claude.")
+    return notice.warn("Not sent: the buffer is gone, or private.")
   end
   say(chosen.text)
 end

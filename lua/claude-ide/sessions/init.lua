@@ -20,7 +20,7 @@ end
 ---@return string?
 local function no_records(dir)
   if not vim.uv.fs_stat(dir) then
-    return ("There is no %s: Claude Code has not run yet, or keeps its files elsewhere (CLAUDE_CONFIG_DIR)."):format(
+    return ("There is no %s: Claude Code has not run yet, or keeps its files in another folder (CLAUDE_CONFIG_DIR)."):format(
       dir
     )
   end
