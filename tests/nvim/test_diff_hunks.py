@@ -42,7 +42,7 @@ def diffs(start_nvim, request):
 
 
 def wait_kept(diffs, kept):
-    diffs.nvim.wait(lambda: any(f"{kept} kept" in line for line in diffs.drawn()), what=f"{kept} kept")
+    diffs.nvim.wait(lambda: any(f"{kept} selected" in line for line in diffs.drawn()), what=f"{kept} selected")
 
 
 @pytest.mark.every_nvim
@@ -62,7 +62,7 @@ def test_undo_brings_a_dropped_change_back(diffs):
     assert diffs.nvim.lines() == NEW.replace("more\nand more\n", "").splitlines()
     diffs.nvim.keys("u")
     diffs.nvim.wait(lambda: diffs.nvim.lines() == NEW.splitlines())
-    diffs.nvim.wait(lambda: not any(" kept" in line for line in diffs.drawn()))
+    diffs.nvim.wait(lambda: not any(" selected" in line for line in diffs.drawn()))
     assert diffs.accept(1, "a.txt") == NEW
 
 
@@ -74,7 +74,7 @@ def test_the_same_key_takes_a_dropped_change_after_all(diffs):
         diffs.nvim.wait(lambda: any("dropped · dx restores it" in line for line in diffs.drawn()))
         diffs.nvim.keys("dx")
         diffs.nvim.wait(lambda: diffs.nvim.lines() == NEW.splitlines())
-        diffs.nvim.wait(lambda: not any(" kept" in line for line in diffs.drawn()))
+        diffs.nvim.wait(lambda: not any(" selected" in line for line in diffs.drawn()))
 
 
 def test_with_every_change_dropped_accepting_rejects_and_asks_nothing(diffs):
@@ -259,5 +259,5 @@ def test_dropping_and_taking_an_insertion_comes_back_to_it(start_nvim):
     diffs.nvim.wait(lambda: diffs.nvim.cursor()[0] == 20)
     for kept in ["2 of 3", None, "2 of 3"]:
         diffs.nvim.keys("dx")
-        diffs.nvim.wait(lambda kept=kept: any(f"{kept} kept" in row for row in diffs.drawn()) is (kept is not None))
+        diffs.nvim.wait(lambda kept=kept: any(f"{kept} selected" in row for row in diffs.drawn()) is (kept is not None))
         assert diffs.nvim.cursor() == (20, 0)
