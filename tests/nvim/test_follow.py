@@ -250,3 +250,58 @@ def test_a_storm_of_calls_and_keys_moves_nothing_of_the_users(follower):
     assert follower.nvim.lua(other % follower.own) == before
     assert follower.windows()[follower.own]["cursor"] == cursor
     assert follower.state() == "following"
+
+
+STORM = """
+local seed, client = ...
+math.randomseed(seed)
+local bus = require("claude-ide.base.bus")
+local follow_win = require("claude-ide.follow").window()
+local function seen()
+  local wins = {}
+  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    if win ~= follow_win then
+      wins[win] = {
+        vim.api.nvim_win_get_buf(win), vim.api.nvim_win_get_cursor(win), vim.fn.getjumplist(win),
+        vim.fn.getwininfo(win)[1].topline, vim.fn.getloclist(win),
+      }
+    end
+  end
+  return {
+    wins, vim.api.nvim_get_current_win(), vim.fn.mode(), vim.fn.bufnr("#"), vim.fn.getreg("/"), vim.fn.getcwd(),
+    vim.fn.winlayout(), vim.fn.histnr(":"), vim.fn.getpos("'\\""), vim.fn.getqflist(),
+  }
+end
+local names = { "a.txt", "b.txt", "own.txt", ".env", "gone.txt", "sub/deep.txt" }
+local kinds = { "read", "edit", "create", "search" }
+local before = seen()
+for number = 1, 10000 do
+  local first = math.random(1, 400)
+  bus.emit("call_reported", client, {
+    id = "toolu_" .. number,
+    agent = math.random(4) == 1 and "agent" .. math.random(3) or nil,
+    location = {
+      path = names[math.random(#names)],
+      kind = kinds[math.random(#kinds)],
+      first = first,
+      last = math.random(3) > 1 and first + math.random(0, 50) or nil,
+    },
+  })
+  if number % 100 == 0 then
+    vim.wait(2, function() end)
+    vim.cmd.redraw()
+  end
+end
+vim.wait(300, function() end)
+local after = seen()
+local shown = #require("claude-ide.follow").steps()
+return { vim.deep_equal(before, after), shown, vim.inspect(before), vim.inspect(after) }
+"""
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_ten_thousand_random_calls_leave_everything_of_the_users_alone(follower, seed):
+    same, steps, before, after = follower.nvim.lua(STORM, seed, 1)
+    assert same, f"{before}\n{after}"
+    assert steps == 500
+    assert follower.state() == "following"
