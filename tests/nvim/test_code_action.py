@@ -248,6 +248,16 @@ def test_the_chosen_action_says_the_diagnostics_and_the_lines_to_the_terminals_s
     assert editor.lua("return require('claude-ide.outbox').list()") == []
 
 
+def test_a_failed_test_is_fixed_where_neotest_shows_it(editor, fake, with_terminal):
+    """neotest sets diagnostics for failed tests, unless the user switches that off."""
+    failed = "{ lnum = 0, col = 0, message = 'assert 1 == 2', severity = 1, source = 'neotest' }"
+    editor.lua(f"vim.diagnostic.set(vim.api.nvim_create_namespace('neotest'), 0, {{ {failed} }})")
+    assert titles(editor, "gg") == ["Fix with Claude: assert 1 == 2"]
+    editor.lua("pick(1)")
+    text = "@a.py#L1 Fix this:\n- line 1, error: assert 1 == 2 (neotest) \n"
+    editor.wait(lambda: typed(fake) == text, what="the prompt")
+
+
 def test_it_waits_until_claude_is_idle_and_says_so(editor, fake, with_terminal):
     with_terminal("busy", "working")
     titles(editor, "ggVj")
