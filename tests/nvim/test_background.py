@@ -137,6 +137,7 @@ def test_an_idle_one_does_not_keep_neovim(at_work, cli, sessions):
 def test_one_that_waits_for_the_user_is_asked_about_and_ended(at_work, cli, sessions):
     nvim = at_work()
     report(nvim, cli, sessions, 0, nvim.session, "waiting", name="parser", waitingFor="permission prompt")
+    nvim.wait("require('claude-ide.terminal').list()[1]:live().state.activity == 'waiting'")
     nvim.answer(STAY, END)
     assert quit_with(nvim, ":qa<CR>")["prompt"] == "parser waits for you"
     nvim.keys(":qa<CR>")
