@@ -87,6 +87,24 @@ def test_what_the_cli_does_not_confirm_is_not_sent_twice(bridged, fake):
     assert fake.typed() == b""
 
 
+def test_what_the_cli_has_taken_counts_as_sent_also_if_its_session_is_another_by_then(bridged, fake, sessions, project):
+    fake.answer_orders(submit="silent")
+    assert bridged.lua(PROMPT, "hello", "") == [True]
+    bridged.wait(lambda: fake.orders() == [("submit", "hello")], what="the order")
+    other = sessions.write(project, ("one", "two"))
+    sessions.record(fake.starts()[0]["pid"], other, "idle", cwd=project)
+    bridged.wait(f"(require('claude-ide.terminal').session() or {{}}).id == '{other}'", what="the other session")
+    assert not bridged.lua("return results")
+    bridged.lua(
+        """
+        local entry = require("claude-ide.outbox").list()[1]
+        entry.order.done("done", "")
+        """
+    )
+    bridged.wait("#(results or {}) == 1", what="its end")
+    assert bridged.lua("return results") == ["sent"]
+
+
 def test_a_prompt_that_the_cli_has_is_not_taken_back(bridged, fake):
     fake.answer_orders(submit="silent")
     assert bridged.lua(PROMPT, "hello", "") == [True]

@@ -156,7 +156,14 @@ end
 
 ---@param entry claude-ide.outbox.Entry
 local function try(entry)
-  if vim.uv.now() - entry.since > entry.rule.patience then
+  if entry.order then
+    return -- the CLI has it
+  elseif entry.ordered == "done" then
+    log.info("an entry of the outbox was handed to session %s", entry.session)
+    return over(entry)
+  elseif entry.ordered == "lost" then
+    return over(entry, "Claude did not confirm that it has it")
+  elseif vim.uv.now() - entry.since > entry.rule.patience then
     return over(entry, entry.rule.late)
   end
   local route, unknown = route_to.of(entry.session, entry.terminal)

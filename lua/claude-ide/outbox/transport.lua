@@ -80,13 +80,6 @@ end
 
 M.terminal = {
   offer = function(entry, route)
-    if entry.order then
-      return "waits", "Claude takes it"
-    elseif entry.ordered == "done" then
-      return "sent"
-    elseif entry.ordered == "lost" then
-      return "failed", "Claude did not confirm that it has it"
-    end
     local live = route.live --[[@as claude-ide.sessions.Live]]
     local state, buf = live.state, route.buf
     local is_later = not entry.after or (state.since or entry.after) >= entry.after
