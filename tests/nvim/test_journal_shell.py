@@ -672,7 +672,7 @@ def test_without_checkpoints_nothing_is_copied(repository, connect):
     session.prompt()
     assert session.nvim.lua("return last == nil")
     session.nvim.cmd("checkhealth claude-ide")
-    assert "review.checkpoints is off" in "\n".join(session.nvim.lines())
+    assert "review.checkpoints is false" in "\n".join(session.nvim.lines())
     assert folders_of_copies(session) == []
 
 
