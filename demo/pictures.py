@@ -240,6 +240,8 @@ def request_on_a_phone(browser: Browser) -> None:
     browser.wait("!document.querySelector('#write').hidden")
     browser.js("document.querySelector('#write').click()")
     browser.wait("document.querySelector('.card .choice:not([disabled], [aria-disabled=true])') !== null")
+    # The card has taken room from the transcript, whose end need not be in sight any more.
+    browser.wait("scroller.scrollTo(0, scroller.scrollHeight) || newest.hidden")
 
 
 def list_on_a_phone(browser: Browser) -> None:
@@ -521,6 +523,7 @@ def take_page(scene: Scene, browser: Browser, path: Path) -> None:
     for text in scene.shows:
         browser.wait(f"document.body.innerText.includes({json.dumps(text)})")
     browser.js("new Promise((done) => setTimeout(done, 300))")
+    browser.js("said.remove()")  # for screen readers: what was said last may differ, and is not in the picture
     write_png(browser.picture(), browser.text(), path)
 
 
