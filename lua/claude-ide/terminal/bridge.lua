@@ -11,7 +11,7 @@ local terminals = lazy("claude-ide.terminal")
 
 local M = {}
 
----How long the mod waits for an order before it asks again: less than an HTTP client's patience.
+---How long the mod waits for an order before it asks again. The CLI (2.1.329) gives a request up after 30 s.
 local ASK_MS = 20000
 ---How long after its last question the mod is taken for present.
 local AWAY_MS = 3000
