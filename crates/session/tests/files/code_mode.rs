@@ -54,11 +54,13 @@ fn the_calls_of_a_script_belong_to_the_reply_that_made_it() {
 fn the_edits_of_a_script_are_changes_like_others() {
     let (_dir, file) = written();
     let mut transcript = Transcript::open(&file, &Cancel::new()).unwrap();
-    let found = transcript.changed_files(0, Millis::default(), &Cancel::new()).unwrap();
-    let changes: Vec<_> = found.changes.iter().map(|one| (one.tool_use_id.as_str(), one.path.as_str())).collect();
+    let found = transcript.ended_calls(0, Millis::default(), &Cancel::new()).unwrap();
+    let changes: Vec<_> =
+        found.calls.iter().filter_map(|call| Some((call.id.as_str(), call.change.as_ref()?.path.as_str()))).collect();
     assert_eq!(changes, [("e1", "/p/a.txt")]);
-    assert_eq!(transcript.edit_texts("e1").unwrap().unwrap().after, "ONE\n");
-    let places = transcript.locations(0, Millis::default(), &Cancel::new()).unwrap().locations;
+    let texts: Vec<_> = found.texts.iter().map(|(id, texts)| (id.as_str(), texts.after.as_str())).collect();
+    assert_eq!(texts, [("e1", "ONE\n")]);
+    let places: Vec<_> = found.calls.iter().filter_map(|call| call.location.as_ref()).collect();
     assert_eq!(places.iter().map(|place| place.path.as_str()).collect::<Vec<_>>(), ["/p/a.txt"]);
     assert_eq!(places[0].said.as_deref(), Some("I shall."));
 }
