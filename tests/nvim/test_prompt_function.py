@@ -68,7 +68,8 @@ def test_it_is_sent_to_the_current_terminal_once_claude_is_idle(begin, fake):
 
 def test_a_script_is_told_why_a_prompt_is_not_sent(begin, fake, sessions, project):
     nvim, session, state = begin()
-    assert nvim.lua(PROMPT, " \n", "") == [None, "The prompt is empty."]
+    for text in (" \n", "\x1b[2J", "\u200b"):
+        assert nvim.lua(PROMPT, text, "") == [None, "The prompt is empty."]
     elsewhere = sessions.write(project, ("one", "two"))
     pid = sessions.sleeper()
     sessions.record(pid, elsewhere, "idle", cwd=project)

@@ -1,5 +1,6 @@
 -- Prompts of the user's scripts: `require("claude-ide").prompt()`.
 local lazy = require("claude-ide.lazy")
+local native = lazy("claude-ide.library.native")
 local outbox = lazy("claude-ide.outbox")
 local route_to = lazy("claude-ide.outbox.route")
 local sessions = lazy("claude-ide.sessions")
@@ -12,8 +13,9 @@ local M = {}
 ---@return boolean? ok
 ---@return string? err
 function M.prompt(text, opts)
-  if type(text) ~= "string" or vim.trim(text) == "" then
-    return nil, "The prompt is empty."
+  local words, problem = native.typed_text(type(text) == "string" and text or "") -- nothing invisible is sent
+  if not words or words == "" then
+    return nil, problem or "The prompt is empty."
   end
   sessions.attach()
   local current = terminals.session()
