@@ -54,6 +54,40 @@ def test_a_client_that_tells_nothing_at_all_is_followed_by_its_transcript(claude
     assert claude.text("a.txt") == A
 
 
+COUNT = """
+ended = {}
+require("claude-ide.base.bus").on("calls_ended", function(_, calls)
+  for _, call in ipairs(calls) do ended[#ended + 1] = call.id end
+end)
+"""
+
+
+def test_calls_are_told_once_where_claude_comes_back_to_a_session_or_forks_it(claude):
+    def switch(session):
+        claude.session, claude.path = session, claude.files.path(claude.project, session)
+        claude.record("idle")
+        claude.nvim.wait(f"require('claude-ide.sessions').of_client(1).id == '{session}'", what="the switch")
+        claude.prompt()
+
+    claude.nvim.lua(COUNT)
+    first, fork = claude.session, str(uuid.uuid4())
+    claude.prompt()
+    claude.edit("a.txt", "two", "TWO")
+    claude.wait(a_txt=(1, 1))
+    switch(str(uuid.uuid4()))  # `/clear`
+    claude.edit("b.txt", "b", "B")
+    claude.wait(a_txt=(1, 1), b_txt=(1, 1))
+    switch(first)  # `/resume`
+    claude.edit("a.txt", "four", "FOUR")
+    claude.wait(a_txt=(2, 2), b_txt=(1, 1))
+    claude.files.path(claude.project, fork).write_text(claude.path.read_text().replace(first, fork))
+    switch(fork)
+    claude.edit("a.txt", "one", "ONE")
+    claude.wait(a_txt=(3, 3), b_txt=(1, 1))
+    ended = claude.nvim.lua("return ended")
+    assert len(ended) == len(set(ended)) == 4
+
+
 def test_without_the_transcript_what_was_announced_is_known(claude):
     claude.prompt()
     claude.edit("a.txt", "two", "TWO", announce=True, tell=False)

@@ -30,7 +30,6 @@ local PATIENCE_MS = 12000
 ---@field is_subagent boolean
 ---@field name? string of a subagent
 ---@field package close fun()
----@field package seen table<string, true> calls that were told
 ---@field package offset integer up to which results were read
 ---@field package ending? boolean its subagent has finished
 ---@field package last? boolean read once more, then no longer followed
@@ -45,6 +44,7 @@ local PATIENCE_MS = 12000
 ---@field stop_finding? fun() set while its transcript is searched
 ---@field since integer milliseconds since the epoch: older calls are ignored
 ---@field files table<string, claude-ide.sessions.Reading>
+---@field seen table<string, true> calls that were told
 
 ---@type table<integer, claude-ide.sessions.Reader>
 local readers = {}
@@ -61,7 +61,6 @@ local function new_reading(reader, file, is_subagent)
     file = file,
     since = reader.since,
     is_subagent = is_subagent,
-    seen = {},
     offset = 0,
     busy = true,
     again = false,
@@ -120,12 +119,12 @@ end
 ---@param reading claude-ide.sessions.Reading
 ---@param calls claude-ide.sessions.EndedCall[]
 local function tell(reader, reading, calls)
-  -- A replaced file is read from the start.
+  -- A replaced file is read from the start, as is a session that the client comes back to; a fork has the calls of its origin.
   local fresh = vim.tbl_filter(function(call)
-    return not reading.seen[call.id]
+    return not reader.seen[call.id]
   end, calls)
   for _, call in ipairs(fresh) do
-    reading.seen[call.id] = true
+    reader.seen[call.id] = true
   end
   if fresh[1] then
     bus.emit("calls_ended", reader.client, fresh, reading)
@@ -246,6 +245,7 @@ function M.read(client, session_of, since)
       end,
       since = since or clock.now(),
       files = {},
+      seen = {},
     }
   find(readers[client])
 end
