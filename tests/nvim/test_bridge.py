@@ -63,8 +63,7 @@ def test_what_is_more_than_text_at_a_prompt_is_typed(bridged, fake, text):
     assert bridged.lua(PROMPT, text, "") == [True]
     bridged.wait("require('claude-ide.outbox').list()[1].waits_for == \"text stands at its prompt\"")
     fake.show_prompt()
-    bridged.wait("#(results or {}) == 1", what="it to be sent")
-    assert text.encode() in fake.typed()
+    bridged.wait(lambda: text.encode() in fake.typed(), what="it to be typed")
     assert fake.orders() == []
 
 
@@ -112,6 +111,52 @@ def test_a_prompt_that_the_cli_has_is_not_taken_back(bridged, fake):
     taken = bridged.lua("local box = require('claude-ide.outbox') return box.take_back(box.list()[1])")
     assert taken is False
     assert bridged.lua("return #require('claude-ide.outbox').list()") == 1
+
+
+# The mod says at this moment that it has carried out the order that waits.
+CARRIED_OUT = """
+local order = require("claude-ide.outbox").list()[1].order
+for client = 1, 9 do
+  require("claude-ide.terminal.bridge").report(client, { event = "done", id = tostring(order.id), is_done = true })
+end
+"""
+
+
+def test_a_prompt_that_the_cli_has_taken_is_sent_at_once(bridged, fake):
+    fake.answer_orders(submit="silent")
+    assert bridged.lua(PROMPT, "hello", "") == [True]
+    bridged.wait(lambda: fake.orders() == [("submit", "hello")], what="the order")
+    entry = "local box = require('claude-ide.outbox') local entry = box.list()[1]\n"
+    assert bridged.lua(f"{entry}{CARRIED_OUT} return {{ #box.list(), box.take_back(entry) }}") == [0, False]
+    bridged.wait("#results == 1", what="its end")
+    assert bridged.lua("return results") == ["sent"]
+
+
+REASON = """
+local box, session = require("claude-ide.outbox"), require("claude-ide.terminal").session().id
+box.send({ kind = "reason", key = 1, session = session, text = ..., ran = true })
+"""
+
+
+def test_a_reason_is_not_added_to_one_that_the_cli_has(bridged, fake):
+    fake.answer_orders(submit="silent")
+    bridged.lua(REASON, "the first")
+    bridged.wait(lambda: fake.orders() == [("submit", "the first")], what="the order")
+    bridged.lua(REASON, "the second")
+    bridged.lua(REASON, "the third")
+    bridged.lua(CARRIED_OUT)
+    bridged.wait(lambda: fake.orders()[1:] == [("submit", "the second\nthe third")], what="the other reasons")
+
+
+def test_a_reason_waits_for_a_prompt_that_the_cli_takes(bridged, fake):
+    fake.answer_orders(submit="silent")
+    assert bridged.lua(PROMPT, "a prompt", "") == [True]
+    bridged.wait(lambda: fake.orders() == [("submit", "a prompt")], what="the order")
+    bridged.lua(REASON, "a reason")
+    assert bridged.lua("return #require('claude-ide.outbox').list()") == 2
+    bridged.lua(CARRIED_OUT)
+    bridged.wait(lambda: fake.orders()[1:] == [("submit", "a reason")], what="the reason")
+    assert bridged.lua("return results") == ["sent"]
 
 
 def test_the_token_is_for_the_mods_endpoint_and_process_alone(bridged, fake):

@@ -72,8 +72,8 @@ local RULES = {
 ---@field problem? string why it cannot be resumed
 ---@field gone? "asked"|"sure" the session is not running: apparently, or certainly
 ---@field waits_for string why it is not sent yet
----@field order? claude-ide.terminal.Order what the mod in its CLI has got, without a result yet
----@field ordered? claude-ide.terminal.OrderResult
+---@field order? claude-ide.terminal.Order to the mod in its CLI, without a result yet
+---@field is_refused? boolean the mod has not carried it out
 ---@field behind? integer since when it waits behind text at the prompt
 ---@field is_said? boolean that was said
 
@@ -157,12 +157,7 @@ end
 ---@param entry claude-ide.outbox.Entry
 local function try(entry)
   if entry.order then
-    return -- the CLI has it
-  elseif entry.ordered == "done" then
-    log.info("an entry of the outbox was handed to session %s", entry.session)
-    return over(entry)
-  elseif entry.ordered == "lost" then
-    return over(entry, "Claude did not confirm that it has it")
+    return -- its result comes
   elseif vim.uv.now() - entry.since > entry.rule.patience then
     return over(entry, entry.rule.late)
   end
@@ -170,7 +165,9 @@ local function try(entry)
   if not route then
     return over(entry, unknown or "it cannot be delivered")
   end
-  local outcome, why, all = transport[route.kind].offer(entry, route)
+  local outcome, why, all = transport[route.kind].offer(entry, route, function(err)
+    over(entry, err)
+  end)
   entry.ran = entry.ran or route.kind ~= "dead" and not entry.resuming
   if outcome == "sent" then
     log.info("an entry of the outbox was handed to session %s", entry.session)
@@ -255,7 +252,8 @@ function M.send(message)
   M.attach()
   local rule, at = RULES[message.kind], #waiting + 1
   for index, other in ipairs(rule.is_first and waiting or {}) do
-    if other.session == message.session then
+    -- What the CLI may have got already can be neither preceded nor changed.
+    if other.session == message.session and not other.order then
       at = index
       break
     end

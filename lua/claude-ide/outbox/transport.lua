@@ -24,7 +24,7 @@ local BEHIND_MS = 5000
 ---@alias claude-ide.outbox.Outcome "sent"|"waits"|"draft"|"failed"
 
 ---@class claude-ide.outbox.Transport
----@field offer fun(entry: claude-ide.outbox.Entry, route: claude-ide.outbox.Route): claude-ide.outbox.Outcome, string?, boolean? sends it if the user is not in the way; else why not and, if it failed, whether those behind it fail, too
+---@field offer fun(entry: claude-ide.outbox.Entry, route: claude-ide.outbox.Route, over: fun(err?: string)): claude-ide.outbox.Outcome, string?, boolean? sends it if the user is not in the way; else why not and, if it failed, whether those behind it fail, too. While the entry has an order, it is not offered again; over: called if the order has sent it, or may have
 ---@field interrupt fun(route: claude-ide.outbox.Route): string? stops Claude; returns why not
 
 ---What an entry waits for, as it is shown.
@@ -71,15 +71,20 @@ end
 ---Gives an entry to the mod in a CLI.
 ---@param entry claude-ide.outbox.Entry
 ---@param bridge claude-ide.terminal.Bridge
-local function order(entry, bridge)
+---@param over fun(err?: string)
+local function order(entry, bridge, over)
   entry.order = bridges.order(bridge, "submit", native.typed_text(entry.text) or "", function(result, why)
-    entry.order, entry.ordered = nil, result
+    entry.order, entry.is_refused = nil, result == "refused"
     log.info("an order to submit a prompt: %s %s", result, why)
+    -- At once: until the next look it could be taken back, or its session be left.
+    if not entry.is_refused then
+      over(result == "lost" and "Claude did not confirm that it has it" or nil)
+    end
   end)
 end
 
 M.terminal = {
-  offer = function(entry, route)
+  offer = function(entry, route, over)
     local live = route.live --[[@as claude-ide.sessions.Live]]
     local state, buf = live.state, route.buf
     local is_later = not entry.after or (state.since or entry.after) >= entry.after
@@ -87,9 +92,9 @@ M.terminal = {
       return "waits", state.activity == "waiting" and ASKS or WORKS
     end
     local terminal = route.terminal --[[@as claude-ide.terminal.Session]]
-    local bridge = not entry.ordered and is_plain(entry.text) and bridges.of(terminal)
+    local bridge = not entry.is_refused and is_plain(entry.text) and bridges.of(terminal)
     if bridge then
-      order(entry, bridge)
+      order(entry, bridge, over)
       return "waits", "Claude takes it"
     elseif not buf then
       return "failed", route_to.elsewhere(live)
