@@ -110,6 +110,28 @@ def test_the_only_copy_is_removed_after_a_question(start, sessions, project, kep
     assert sessions.path(project, other).exists()
 
 
+DELETED_MEANWHILE = """
+local file = ...
+vim.ui.select = function(items, _, answer)
+  assert(items[2] == "Remove the copy")
+  assert(vim.uv.fs_unlink(file))
+  answer(items[2])
+end
+"""
+
+
+@pytest.mark.dealt
+def test_a_copy_that_is_the_only_one_by_now_is_not_removed_as_one_of_two(start, sessions, project, kept):
+    session = sessions.write(project, ("remember this", "I shall"))
+    nvim = start()
+    nvim.cmd(f"Claude sessions keep {session}")
+    nvim.wait_notice("Kept “remember this”")
+    nvim.lua(DELETED_MEANWHILE, str(sessions.path(project, session)))
+    nvim.cmd(f"Claude sessions unkeep {session}")
+    nvim.wait_notice("only the copy is left")
+    assert len(list(kept.glob("projects/*/*.jsonl"))) == 1
+
+
 @pytest.mark.dealt
 def test_the_copy_grows_while_its_session_runs(start, sessions, project, kept):
     session = sessions.write(project, ("first", "ok"))

@@ -27,15 +27,9 @@ pub enum SessionError {
         #[source]
         source: io::Error,
     },
-    /// A session could not be copied, or its copy not removed.
-    #[error("could not copy {path}")]
-    Keep {
-        /// The transcript.
-        path: PathBuf,
-        /// The system's error.
-        #[source]
-        source: io::Error,
-    },
+    /// A session could not be copied, or its copy not removed or put back: why. Whoever asked knows the session.
+    #[error(transparent)]
+    Keep(io::Error),
     /// No session has this id.
     #[error("no session with the id {id}")]
     UnknownSession {
@@ -64,12 +58,6 @@ impl SessionError {
     pub(crate) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::Read { path, source }
-    }
-
-    /// Adds the transcript to an error of its copy.
-    pub(crate) fn keep(path: &Path) -> impl FnOnce(io::Error) -> Self {
-        let path = path.to_path_buf();
-        move |source| Self::Keep { path, source }
     }
 }
 

@@ -53,6 +53,13 @@ enum To {
     Cli,
 }
 
+/// What is left when a copy is removed, as far as the user knows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Left {
+    Session,
+    Nothing,
+}
+
 impl Kept {
     pub(crate) fn at(dir: ConfigDir) -> Self {
         Self(dir)
@@ -98,7 +105,7 @@ impl Kept {
         }
         let lock = self.lock(FlockOperation::LockExclusive);
         let kept = lock.and_then(|_lock| self.take(file));
-        kept.map_err(SessionError::keep(file))
+        kept.map_err(SessionError::Keep)
     }
 
     /// Adds to the copies what their sessions have got since: to one, or to all.
@@ -124,7 +131,11 @@ impl Kept {
     /// # Errors
     /// [`SessionError::Keep`].
     pub(crate) fn put_back(&self, file: &Path) -> Result<PathBuf, SessionError> {
-        let Some(copy) = self.copy(file) else { return Ok(file.to_owned()) };
+        let copy = match self.copy(file) {
+            Some(copy) => copy,
+            None if self.has(file) => return Err(SessionError::Keep(io::ErrorKind::NotFound.into())),
+            None => return Ok(file.to_owned()),
+        };
         if let Some(original) = copy.original() {
             return Ok(original);
         }
@@ -137,19 +148,26 @@ impl Kept {
             self.copy_all(file, &self.0, &to, &copy.origin, To::Cli)?;
             Ok(to)
         };
-        put().map_err(SessionError::keep(file))
+        put().map_err(SessionError::Keep)
     }
 
-    /// Removes a copy.
+    /// Removes a copy, unless the session itself is gone against what the user knows.
     ///
     /// # Errors
     /// [`SessionError::Keep`].
-    pub(crate) fn remove(&self, id: &SessionId) -> Result<(), SessionError> {
+    pub(crate) fn remove(&self, id: &SessionId, left: Left) -> Result<(), SessionError> {
         let Some(copy) = self.copy_of(id) else {
             return Err(SessionError::UnknownSession { id: id.to_string() });
         };
-        let lock = self.lock(FlockOperation::LockExclusive);
-        lock.and_then(|_lock| self.remove_copy(&copy)).map_err(SessionError::keep(&copy.file))
+        let remove = |_lock| {
+            if left == Left::Session && copy.original().is_none() {
+                return Err(io::Error::other(
+                    "Claude Code has deleted its own file meanwhile, and only the copy is left",
+                ));
+            }
+            self.remove_copy(&copy)
+        };
+        self.lock(FlockOperation::LockExclusive).and_then(remove).map_err(SessionError::Keep)
     }
 
     /// Brings the copy of a session up to date, or makes it.
@@ -164,8 +182,11 @@ impl Kept {
         if let Some(moved) = before.filter(|before| before.file != to) {
             relocate(&moved.file, &to)?;
         }
-        self.copy_all(file, &origin, &to, &self.0, To::Copy)?;
-        Ok(to)
+        let copied = self.copy_all(file, &origin, &to, &self.0, To::Copy);
+        if copied.is_err() && fs::symlink_metadata(&to).is_err() {
+            self.remove_rest(&to).ok(); // without a transcript nobody finds it
+        }
+        copied.map(|()| to)
     }
 
     /// Copies all that belongs to a session, the transcript last.
@@ -184,13 +205,18 @@ impl Kept {
 
     fn remove_copy(&self, copy: &KeptCopy) -> io::Result<()> {
         fs::remove_file(&copy.file)?;
+        self.remove_rest(&copy.file)
+    }
+
+    /// Removes what belongs to a transcript.
+    fn remove_rest(&self, file: &Path) -> io::Result<()> {
         for extension in ["origin", BEFORE] {
-            fs::remove_file(copy.file.with_extension(extension)).or_else(if_missing)?;
+            fs::remove_file(file.with_extension(extension)).or_else(if_missing)?;
         }
-        for part in parts(&self.0, &copy.file) {
+        for part in parts(&self.0, file) {
             fs::remove_dir_all(part).or_else(if_missing)?;
         }
-        fs::remove_dir(copy.file.parent().unwrap_or(&copy.file)).ok(); // unless it holds others
+        fs::remove_dir(file.parent().unwrap_or(file)).ok(); // unless it holds others
         Ok(())
     }
 
@@ -517,7 +543,7 @@ mod tests {
         fs::remove_dir_all(files.path("c/projects")).unwrap();
         files.kept.put_back(&copy).unwrap();
         assert!(!files.path("c/projects/-p/s.jsonl.before").exists());
-        files.kept.remove(&SessionId::new("s")).unwrap();
+        files.kept.remove(&SessionId::new("s"), Left::Session).unwrap();
         assert_eq!(files.all("state/kept"), ["lock"]);
     }
 
@@ -581,10 +607,38 @@ mod tests {
         files.kept.keep(&file).unwrap();
         files.kept.keep(&files.path("c/projects/-p/other.jsonl")).unwrap();
         let before = files.all("c");
-        files.kept.remove(&SessionId::new("s")).unwrap();
+        files.kept.remove(&SessionId::new("s"), Left::Session).unwrap();
         assert_eq!(files.all("state/kept"), ["lock", "projects/-p/other.jsonl", "projects/-p/other.origin"]);
         assert_eq!(files.all("c"), before);
-        assert!(files.kept.remove(&SessionId::new("s")).is_err());
+        assert!(files.kept.remove(&SessionId::new("s"), Left::Session).is_err());
+    }
+
+    #[test]
+    fn the_last_copy_is_removed_only_if_that_is_meant() {
+        let files = Files::new();
+        let file = files.session("c", "one\n");
+        let copy = files.kept.keep(&file).unwrap();
+        fs::remove_file(file).unwrap();
+        assert!(files.kept.remove(&SessionId::new("s"), Left::Session).is_err());
+        assert_eq!(files.all("state/kept"), COPY);
+        files.kept.remove(&SessionId::new("s"), Left::Nothing).unwrap();
+        assert_eq!(files.all("state/kept"), ["lock"]);
+        assert!(files.kept.put_back(&copy).is_err(), "another Neovim has removed it");
+    }
+
+    #[test]
+    fn a_copy_that_fails_leaves_nothing() {
+        let files = Files::new();
+        let file = files.session("c", "one\n");
+        let (away, meant) = (files.path("away"), files.path("c/projects/-p/s.jsonl"));
+        fs::rename(&meant, &away).unwrap();
+        files.kept.keep(&file).unwrap_err();
+        assert_eq!(files.all("state/kept"), ["lock"]);
+        fs::rename(&away, &meant).unwrap();
+        files.kept.keep(&file).unwrap();
+        fs::remove_file(&meant).unwrap();
+        files.kept.keep(&file).unwrap_err();
+        assert_eq!(files.all("state/kept"), COPY, "the one before stays");
     }
 
     #[test]

@@ -11,7 +11,7 @@ local transport = lazy("claude-ide.sessions.transport")
 local M = {}
 
 ---@param summary claude-ide.sessions.Summary
----@param act "keep"|"put_back"|"remove"
+---@param act "keep"|"put_back"|"remove"|"delete"
 ---@param failed string what could not be done, with "%s" for the title
 ---@param done fun(file: string)
 ---@param on_error? fun()
@@ -62,7 +62,7 @@ function M.remove(summary)
     if choice ~= remove then
       return
     end
-    request(summary, "remove", "The copy of “%s” could not be removed", function()
+    request(summary, is_only and "delete" or "remove", "The copy of “%s” could not be removed", function()
       summary.kept = nil
       notice.info(
         is_only and ("Deleted “%s”."):format(title) or ("Removed the copy of “%s”."):format(title)

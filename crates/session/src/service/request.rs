@@ -151,7 +151,10 @@ pub struct KeptOf {
 pub(super) enum KeepAct {
     Keep,
     PutBack,
+    /// The copy, beside the session.
     Remove,
+    /// The copy, of which nothing else is left.
+    Delete,
 }
 
 /// Opens a transcript; the request's number becomes its id.

@@ -14,7 +14,7 @@ use crate::cancel::Cancel;
 use crate::config_dir::{ConfigDir, ConfigDirs};
 use crate::error::{SessionError, chain};
 use crate::id::SessionId;
-use crate::kept::Kept;
+use crate::kept::{Kept, Left};
 use crate::live::{all_live_sessions, state_of};
 use crate::state::{Activity, SessionState};
 use crate::store::{Scope, Store, Summary};
@@ -151,7 +151,8 @@ impl Shared {
         match act {
             KeepAct::Keep => kept.keep(&file),
             KeepAct::PutBack => kept.put_back(&file),
-            KeepAct::Remove => kept.remove(&id).map(|()| file),
+            KeepAct::Remove => kept.remove(&id, Left::Session).map(|()| file),
+            KeepAct::Delete => kept.remove(&id, Left::Nothing).map(|()| file),
         }
     }
 
