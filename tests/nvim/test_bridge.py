@@ -78,7 +78,7 @@ def test_what_the_cli_refuses_is_typed(bridged, fake):
 
 def test_what_the_cli_does_not_confirm_is_not_sent_twice(bridged, fake):
     fake.answer_orders(submit="silent")
-    bridged.lua("require('claude-ide.terminal.bridge').ORDER_MS = 50")
+    bridged.lua("local bridge = require('claude-ide.terminal.bridge') bridge.ORDER_MS, bridge.HELD_MS = 50, 50")
     assert bridged.lua(PROMPT, "hello", "") == [True]
     bridged.wait("#(results or {}) == 1", what="its end")
     assert bridged.lua("return results") == ["Claude did not confirm that it has it"]
@@ -129,6 +129,18 @@ def test_a_prompt_that_the_cli_has_taken_is_sent_at_once(bridged, fake):
     entry = "local box = require('claude-ide.outbox') local entry = box.list()[1]\n"
     assert bridged.lua(f"{entry}{CARRIED_OUT} return {{ #box.list(), box.take_back(entry) }}") == [0, False]
     bridged.wait("#results == 1", what="its end")
+    assert bridged.lua("return results") == ["sent"]
+
+
+def test_a_prompt_that_the_users_hooks_have_for_long_is_sent(bridged, fake):
+    fake.answer_orders(submit="silent")
+    bridged.lua("require('claude-ide.terminal.bridge').ORDER_MS = 20")
+    assert bridged.lua(PROMPT, "hello", "") == [True]
+    bridged.wait(lambda: fake.orders() == [("submit", "hello")], what="the order")
+    bridged.lua("vim.defer_fn(function() is_late = true end, 200)")
+    bridged.wait("is_late", what="the limit to be over")
+    bridged.lua(CARRIED_OUT)
+    bridged.wait("#(results or {}) == 1", what="its end")
     assert bridged.lua("return results") == ["sent"]
 
 

@@ -17,6 +17,8 @@ local ASK_MS = 20000
 local AWAY_MS = 3000
 ---Limit for an order.
 M.ORDER_MS = 10000
+---Limit for one that a mod has which goes on asking: hooks of the user may hold a prompt for minutes.
+M.HELD_MS = 10 * 60 * 1000
 
 ---@alias claude-ide.terminal.Op
 ---| "submit" # a prompt, whatever text stands there
@@ -32,6 +34,7 @@ M.ORDER_MS = 10000
 ---@field text string
 ---@field done fun(result: claude-ide.terminal.OrderResult, text: string)
 ---@field bridge claude-ide.terminal.Bridge
+---@field since integer
 ---@field is_given? boolean the mod has it
 ---@field timer uv.uv_timer_t
 
@@ -94,15 +97,20 @@ local function give(bridge)
   end
 end
 
+---@param bridge claude-ide.terminal.Bridge
+---@return boolean
+local function is_there(bridge)
+  return bridge.ask ~= nil or vim.uv.now() - bridge.asked < AWAY_MS
+end
+
 ---The bridge to the CLI of a terminal.
 ---@param terminal claude-ide.terminal.Session
 ---@return claude-ide.terminal.Bridge? bridge nil: its mod does not answer
 function M.of(terminal)
   local live = terminal:live()
   for _, bridge in pairs(bridges) do
-    local is_there = bridge.ask ~= nil or vim.uv.now() - bridge.asked < AWAY_MS
     local is_its = live and live.pid == (bridge.pid or live.pid) and terminals.of_run(bridge.run) == terminal
-    if is_there and is_its then
+    if is_its and is_there(bridge) then
       return bridge
     end
   end
@@ -117,13 +125,23 @@ end
 function M.order(bridge, op, text, done)
   last_id = last_id + 1
   ---@type claude-ide.terminal.Order
-  local order =
-    { id = last_id, op = op, text = text, bridge = bridge, done = done, timer = assert(vim.uv.new_timer()) }
+  local order = {
+    id = last_id,
+    op = op,
+    text = text,
+    bridge = bridge,
+    done = done,
+    since = vim.uv.now(),
+    timer = assert(vim.uv.new_timer()),
+  }
   table.insert(bridge.orders, order)
   order.timer:start(
     M.ORDER_MS,
-    0,
+    M.ORDER_MS,
     vim.schedule_wrap(function()
+      if order.is_given and is_there(bridge) and vim.uv.now() - order.since < M.HELD_MS then
+        return
+      end
       over(order, order.is_given and "lost" or "refused", "Claude does not answer")
     end)
   )
