@@ -39,9 +39,17 @@ def begin(start_nvim, fake, sessions, project):
 
 
 @pytest.fixture
-def bridged(begin, fake):
+def bridged(begin, fake, sessions, project):
     """A Neovim whose terminal runs an idle session, with a draft at its prompt, and the mod."""
-    nvim, _ = begin()
+    nvim, session = begin()
+
+    def turn():
+        """The CLI works, and is idle again."""
+        for status, word in (("busy", "working"), ("idle", "idle")):
+            sessions.record(fake.starts()[0]["pid"], session, status, cwd=project)
+            nvim.wait(f"require('claude-ide.terminal').session().state.activity == '{word}'", what=word)
+
+    nvim.turn = turn
     fake.show_prompt("a draft")
     nvim.wait(
         "(require('claude-ide.terminal').session() or { state = {} }).state.activity == 'idle'", what="the session"
@@ -52,6 +60,10 @@ def bridged(begin, fake):
 def test_prompts_are_submitted_in_order_beside_a_draft(bridged, fake):
     for text in ("the first\x1b[2J", "the second"):
         assert bridged.lua(PROMPT, text, "") == [True]
+    bridged.wait("#(results or {}) == 1", what="the first")
+    bridged.wait("require('claude-ide.outbox').list()[1].waits_for == 'Claude works'", what="the turn to be awaited")
+    assert fake.orders() == [("submit", "the first")], "its record says idle still"
+    bridged.turn()
     bridged.wait("#(results or {}) == 2", what="both")
     assert fake.orders() == [("submit", "the first"), ("submit", "the second")]
     assert bridged.lua("return results") == ["sent", "sent"]
@@ -157,6 +169,7 @@ def test_a_reason_is_not_added_to_one_that_the_cli_has(bridged, fake):
     bridged.lua(REASON, "the second")
     bridged.lua(REASON, "the third")
     bridged.lua(CARRIED_OUT)
+    bridged.turn()
     bridged.wait(lambda: fake.orders()[1:] == [("submit", "the second\nthe third")], what="the other reasons")
 
 
@@ -167,6 +180,7 @@ def test_a_reason_waits_for_a_prompt_that_the_cli_takes(bridged, fake):
     bridged.lua(REASON, "a reason")
     assert bridged.lua("return #require('claude-ide.outbox').list()") == 2
     bridged.lua(CARRIED_OUT)
+    bridged.turn()
     bridged.wait(lambda: fake.orders()[1:] == [("submit", "a reason")], what="the reason")
     assert bridged.lua("return results") == ["sent"]
 

@@ -6,6 +6,7 @@ local asks = lazy("claude-ide.chat.asks")
 local bus = lazy("claude-ide.base.bus")
 local bridges = lazy("claude-ide.terminal.bridge")
 local catalogue = lazy("claude-ide.sessions.catalogue")
+local clock = lazy("claude-ide.base.clock")
 local keep = lazy("claude-ide.sessions.keep")
 local log = lazy("claude-ide.base.log")
 local native = lazy("claude-ide.library.native")
@@ -19,6 +20,9 @@ local terminals = lazy("claude-ide.terminal")
 local RESUME_MS = 90000
 ---Limit for the library to be ahead of this module's state of a session.
 local BEHIND_MS = 5000
+
+---Limit for the record of a CLI to say that it works on a prompt which it has taken.
+local START_MS = 5000
 
 ---What has become of an entry; draft: it waits, and text of the user stands at the prompt.
 ---@alias claude-ide.outbox.Outcome "sent"|"waits"|"draft"|"failed"
@@ -68,13 +72,28 @@ local function is_plain(text)
   return not text:find("^%s*[/!#]") and not text:find("@", 1, true)
 end
 
+---When a CLI was last given a prompt over its bridge (Unix milliseconds), and when it had it (Neovim's clock).
+---@type table<claude-ide.terminal.Bridge, { given: integer, taken: integer }>
+local last = setmetatable({}, { __mode = "k" })
+
+---Whether a CLI that seems to be idle has a prompt, with which it has not begun yet.
+---@param bridge claude-ide.terminal.Bridge?
+---@param state claude-ide.sessions.State
+---@return boolean
+local function is_starting(bridge, state)
+  local one = bridge and last[bridge]
+  return one ~= nil and (state.since or 0) < one.given and vim.uv.now() - one.taken < START_MS
+end
+
 ---Gives an entry to the mod in a CLI.
 ---@param entry claude-ide.outbox.Entry
 ---@param bridge claude-ide.terminal.Bridge
 ---@param over fun(err?: string)
 local function order(entry, bridge, over)
+  local given = clock.now()
   entry.order = bridges.order(bridge, "submit", native.typed_text(entry.text) or "", function(result, why)
     entry.order, entry.is_refused = nil, result == "refused"
+    last[bridge] = result == "done" and { given = given, taken = vim.uv.now() } or last[bridge]
     log.info("an order to submit a prompt: %s %s", result, why)
     -- At once: until the next look it could be taken back, or its session be left.
     if not entry.is_refused then
@@ -91,9 +110,10 @@ M.terminal = {
     if state.activity ~= "idle" or state.source ~= "record" or not is_later then
       return "waits", state.activity == "waiting" and ASKS or WORKS
     end
-    local terminal = route.terminal --[[@as claude-ide.terminal.Session]]
-    local bridge = not entry.is_refused and is_plain(entry.text) and bridges.of(terminal)
-    if bridge then
+    local bridge = bridges.of(route.terminal --[[@as claude-ide.terminal.Session]])
+    if is_starting(bridge, state) then
+      return "waits", WORKS
+    elseif bridge and not entry.is_refused and is_plain(entry.text) then
       order(entry, bridge, over)
       return "waits", "Claude takes it"
     elseif not buf then
