@@ -118,7 +118,7 @@ REASONS = {
     "/clear is not a path: C:\\": "Reason: /clear is not a path: C:\\",
     "!touch {project}/pwned": "Reason: !touch {project}/pwned",
     "# not a memory, see @a": "Reason: # not a memory, see @a",
-    "exit": "Reason: exit",
+    "exit": "exit",
     "the end \x1b[201~\r/exit\x03\x04": "the end \n/exit",
 }
 """The user's words, and the model's expected input."""
