@@ -241,23 +241,33 @@ def test_a_headless_session_is_listed_resumed_and_forked(start_with_claude, mock
     nvim.wait(lambda: set(nvim.lua(listed)) == {session, fork}, what="both to be listed")
 
 
-def test_a_script_prompts_claude_behind_what_the_user_has_typed(start_with_claude, mock_api):
-    nvim = start_with_claude(files=FILES)
+@pytest.mark.parametrize("mod", [True, False], ids=["over the bridge", "typed"])
+def test_a_script_prompts_claude_beside_or_behind_what_the_user_has_typed(start_with_claude, mock_api, mod):
+    nvim = start_with_claude(files=FILES, opts={"hooks": {"mod": mod}})
     begin(nvim, mock_api)
+    bridge = "require('claude-ide.terminal.bridge').of(require('claude-ide.terminal').list()[1])"
+    nvim.wait(f"({bridge} ~= nil) == {str(mod).lower()}", what="the mod, if there is one")
     nvim.keys("half a sen")
     nvim.wait_screen("half a sen")
+    if mod:
+        mock_api.script(Reply(text="Heard the script."))
     nvim.lua(
         "assert(require('claude-ide').prompt('of a script', { on_done = function(err) told = err or 'sent' end }))"
     )
+    if mod:
+        nvim.wait_screen("● Heard the script.")
+        nvim.wait("told == 'sent'", what="the script to be told")
     mock_api.script(Reply(text="Heard the user."))
     nvim.keys("tence")
     nvim.wait_screen("half a sentence")
-    assert nvim.lua("return told") is None
-    mock_api.script(Reply(text="Heard the script."))
+    assert mod or nvim.lua("return told") is None
+    if not mod:
+        mock_api.script(Reply(text="Heard the script."))
     nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
     nvim.wait_screen("● Heard the user.")
     nvim.wait_screen("● Heard the script.")
     assert nvim.lua("return told") == "sent"
     prompts = [body["messages"][-1]["content"] for body in mock_api.requests if body.get("tools")]
     asked = [json.dumps(prompt) for prompt in prompts]
-    assert [("half a sentence" in one, "of a script" in one) for one in asked[-2:]] == [(True, False), (False, True)]
+    heard = [("half a sentence" in one, "of a script" in one) for one in asked[-2:]]
+    assert heard == ([(False, True), (True, False)] if mod else [(True, False), (False, True)])
