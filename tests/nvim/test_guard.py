@@ -480,12 +480,13 @@ QUESTIONS_IN_A_PROMPT = """
 local guard = require("claude-ide.ui.guard")
 require("claude-ide.ui.guard.typing").quiet_for = function() return 100000 end
 questions = 0
+open = function()
+  questions = questions + 1
+  vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), true, { relative = "editor", row = 1, col = 1, width = 9, height = 1 })
+  vim.keymap.set("n", "q", vim.cmd.close, { buffer = 0 })
+end
 ask = function()
-  guard.when_idle({}, "a question", function()
-    questions = questions + 1
-    vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), true, { relative = "editor", row = 1, col = 1, width = 9, height = 1 })
-    vim.keymap.set("n", "q", vim.cmd.close, { buffer = 0 })
-  end, "a question opens")
+  guard.when_idle({}, "a question", open, "a question opens")
 end
 vim.api.nvim_set_current_buf(require("claude-ide.ui.own_buffer").create({ kind = "prompt", name = { "Claude", "test" } }))
 """
@@ -508,5 +509,28 @@ def test_a_question_that_comes_as_insert_mode_comes_back_gives_it_back_too(nvim)
     """)
     nvim.keys("q")
     nvim.wait("questions == 2 and vim.fn.mode() == 'n'", what="another one, before insert mode has begun")
+    nvim.keys("q")
+    nvim.wait("vim.fn.mode() == 'i' and #vim.api.nvim_list_wins() == 1", what="the prompt to be gone on with")
+
+
+@pytest.mark.every_nvim
+def test_a_question_that_comes_before_insert_mode_is_resumed_gives_it_back_too(nvim):
+    nvim.lua(QUESTIONS_IN_A_PROMPT)
+    nvim.keys("i")
+    nvim.wait("vim.fn.mode() == 'i'")
+    nvim.lua("prompt = vim.api.nvim_get_current_buf() ask()")
+    nvim.wait("questions == 1 and vim.fn.mode() == 'n'", what="a question")
+    nvim.lua("""
+      vim.api.nvim_create_autocmd("SafeState", {
+        callback = function()
+          if vim.api.nvim_get_current_buf() == prompt then
+            open() -- the guard has let it pass while the first one was still there
+            return true
+          end
+        end,
+      })
+    """)
+    nvim.keys("q")
+    nvim.wait("questions == 2 and vim.fn.mode() == 'n'", what="another one, as soon as the prompt is returned to")
     nvim.keys("q")
     nvim.wait("vim.fn.mode() == 'i' and #vim.api.nvim_list_wins() == 1", what="the prompt to be gone on with")

@@ -187,21 +187,25 @@ local function leave_prompt()
   resuming = nil
   vim.cmd.stopinsert()
   local was_away = false
+  local group = vim.api.nvim_create_augroup("claude-ide.ui.guard.prompt", { clear = true })
+  local watch ---@type integer
+  local function back()
+    if vim.api.nvim_get_current_buf() ~= buf then
+      return -- another question has opened in the meantime: after it
+    elseif pcall(vim.api.nvim_del_autocmd, watch) and vim.api.nvim_get_mode().mode == "n" then
+      resume(buf, at_end)
+    end
+  end
   -- Not on BufEnter: a closing diff goes back without events.
-  vim.api.nvim_create_autocmd("SafeState", {
-    group = vim.api.nvim_create_augroup("claude-ide.ui.guard.prompt", { clear = true }),
+  watch = vim.api.nvim_create_autocmd("SafeState", {
+    group = group,
     desc = "Claude Code: resume insert mode in a prompt",
     callback = function()
       if vim.api.nvim_get_current_buf() ~= buf then
         was_away = true
         return not vim.api.nvim_buf_is_valid(buf)
       elseif was_away then
-        vim.schedule(function() -- SafeState: Neovim already waits for a key
-          if vim.api.nvim_get_current_buf() == buf and vim.api.nvim_get_mode().mode == "n" then
-            resume(buf, at_end)
-          end
-        end)
-        return true
+        vim.schedule(back) -- SafeState: Neovim already waits for a key
       end
     end,
   })
