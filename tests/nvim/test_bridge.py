@@ -84,7 +84,7 @@ def test_what_the_cli_refuses_is_typed(bridged, fake):
     fake.show_prompt()
     assert bridged.lua(PROMPT, "hello", "") == [True]
     bridged.wait("#(results or {}) == 1", what="it to be sent")
-    assert fake.typed() == pasted("hello")
+    bridged.wait(lambda: fake.typed() == pasted("hello"), what="it to be typed")
     assert fake.orders() == [("submit", "hello")]
 
 
