@@ -50,10 +50,10 @@ struct Copies {
 }
 
 impl Copies {
-    fn catch_up(&self, id: Option<SessionId>) {
+    fn catch_up(&self) {
         let Some(kept) = self.kept.clone() else { return };
         // Refused as the service ends: the next one does it.
-        self.pools.requests.run(move || kept.catch_up(id.as_ref())).ok();
+        self.pools.requests.run(move || kept.catch_up(None)).ok();
     }
 
     /// Copies a turn that has ended as its record says, now and once the CLI has written its last lines.
@@ -76,7 +76,7 @@ impl Shared {
         let news = Arc::clone(&follows);
         let pools = Arc::<Pools>::default();
         let copies = Copies { kept: dirs.kept().cloned().map(Kept::at), pools: Arc::clone(&pools) };
-        copies.catch_up(None);
+        copies.catch_up();
         let of_turns = copies.clone();
         let watcher = Watcher::start(dirs.clone(), move |update| {
             if let Update::Live(change) = &update
@@ -119,8 +119,9 @@ impl Shared {
             if let Err(error) = store.save() {
                 tracing::debug!(error = %chain(&error), "could not write the session cache");
             }
-            let stale = summaries.iter().filter(|summary| summary.kept.as_ref().is_some_and(|kept| kept.stale));
-            stale.for_each(|summary| self.copies.catch_up(Some(summary.id.clone())));
+            if summaries.iter().any(|summary| summary.kept.as_ref().is_some_and(|kept| kept.stale)) {
+                self.copies.catch_up();
+            }
             Ok(summaries)
         })
     }
