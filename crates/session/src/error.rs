@@ -27,7 +27,7 @@ pub enum SessionError {
         #[source]
         source: io::Error,
     },
-    /// A session could not be copied, or its copy not removed or put back: why. Whoever asked knows the session.
+    /// Why the copy of a session could not be made, removed or put back. The message does not name the session.
     #[error(transparent)]
     Keep(io::Error),
     /// No session has this id.

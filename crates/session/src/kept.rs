@@ -184,7 +184,7 @@ impl Kept {
         }
         let copied = self.copy_all(file, &origin, &to, &self.0, To::Copy);
         if copied.is_err() && fs::symlink_metadata(&to).is_err() {
-            self.remove_rest(&to).ok(); // without a transcript nobody finds it
+            self.remove_rest(&to).ok(); // best effort: without its transcript it is not listed
         }
         copied.map(|()| to)
     }
@@ -220,7 +220,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Removes what a copy left that was cut off: whoever writes has the lock.
+    /// Removes the temporary files of interrupted copies. The caller holds the lock.
     fn clean(&self) {
         for folder in entries(&self.0.projects()) {
             for file in entries(&folder) {

@@ -154,7 +154,7 @@ mod attributes {
         for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
             let size = getxattr(from, name, &mut *value)?;
             let value = value.get(..size).unwrap_or_default();
-            // The system gives some to each file, and lets nobody set them.
+            // Attributes that the system sets on each file cannot be set by users.
             let is_set = fgetxattr(to, name, &mut *has).is_ok_and(|size| has.get(..size) == Some(value));
             if !is_set {
                 fsetxattr(to, name, value, XattrFlags::empty())?;

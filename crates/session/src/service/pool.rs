@@ -24,7 +24,7 @@ pub(super) struct Pools {
     pub(super) requests: Arc<Pool<REQUESTS>>,
     pub(super) transcripts: Arc<Pool<TRANSCRIPTS>>,
     pub(super) indexing: Arc<Pool<INDEXING>>,
-    /// Work that nobody waits for, and that may sleep.
+    /// Background work without a reply. It may sleep.
     pub(super) later: Arc<Pool<INDEXING>>,
 }
 

@@ -28,7 +28,7 @@ const MAX_BYTES: usize = 512 * 1024;
 const MAX_SAID: usize = 16 * 1024;
 /// What a call was made for is one line.
 const MAX_LINE: usize = 200;
-/// How much is told of a failure.
+/// Limit of a failure's message.
 const MAX_WORDS: usize = 600;
 
 /// A tool call with a result.
