@@ -56,11 +56,7 @@ local function details(item)
   fact("Messages", summary.messages)
   fact("Size", phrases.size(summary.bytes))
   fact("Kept", summary.kept and (summary.kept == "only" and "only the copy is left" or "yes"))
-  local left = item.days_left
-  fact(
-    "Expires",
-    left and (left == 0 and "today" or ("in %d %s"):format(left, left == 1 and "day" or "days"))
-  )
+  fact("Expires", item.days_left and retention.when(item.days_left))
   fact("Session", summary.id)
   fact("Forked from", summary.forked_from)
   local function quote(name, text)
@@ -170,6 +166,15 @@ local function go_to(item)
   end
 end
 
+---@param item claude-ide.sessions.Item
+---@return string? note what becomes of its transcript
+local function note_of(item)
+  if item.summary.kept then
+    return "kept"
+  end
+  return item.days_left and "expires " .. retention.when(item.days_left)
+end
+
 ---A session as the library draws it: see `LineOf` in crates/session/src/service/request.rs.
 ---@param item claude-ide.sessions.Item
 ---@param options claude-ide.sessions.CatalogueOptions
@@ -179,9 +184,7 @@ local function line_of(item, options)
     id = summary.id,
     file = summary.file ~= "" and summary.file or nil,
     pid = item.live and item.live.pid,
-    note = not options.terminals and (summary.kept and "kept" or item.days_left and retention.phrase(
-      item.days_left
-    )) or nil,
+    note = not options.terminals and note_of(item) or nil,
     known = options.terminals and {
       title = item.terminal and summary.title,
       cwd = summary.cwd,

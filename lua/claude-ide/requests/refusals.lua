@@ -33,15 +33,14 @@ local refusals = {}
 ---@type string[]
 local reported = {}
 
----@param text string of JSON
----@param names string[] of texts that it must have
----@return table<string, any>? nil: malformed
-local function read(text, names)
+---@param text string the input of the hook PermissionDenied, as JSON
+---@return { tool_use_id: string, tool_name: string, reason: string }? nil: malformed
+local function read(text)
   local ok, fields = pcall(vim.json.decode, text)
   if not ok or type(fields) ~= "table" then
     return nil
   end
-  for _, name in ipairs(names) do
+  for _, name in ipairs({ "tool_use_id", "tool_name", "reason" }) do
     if type(fields[name]) ~= "string" or #fields[name] > MOST_BYTES then
       return nil
     end
@@ -92,7 +91,7 @@ end
 
 ---@param text string the hook's input
 local function on_denied(_, _, text)
-  local denied = read(text, { "tool_use_id", "tool_name", "reason" })
+  local denied = read(text)
   if denied and not vim.list_contains(reported, denied.tool_use_id) then
     say(denied.tool_name, denied.reason)
   end

@@ -3,6 +3,7 @@
 -- settings cannot be read, or has a number of days that is none (0, too), it deletes nothing.
 local lazy = require("claude-ide.lazy")
 local clock = lazy("claude-ide.base.clock")
+local counted = lazy("claude-ide.base.counted")
 local settings = lazy("claude-ide.sessions.settings")
 local transport = lazy("claude-ide.sessions.transport")
 local workspace = lazy("claude-ide.server.workspace")
@@ -56,10 +57,11 @@ function M.days_left()
   end
 end
 
----@param days integer
+---When a session expires: "today", "in 3 days".
+---@param days_left integer
 ---@return string
-function M.phrase(days)
-  return days == 0 and "expires today" or ("expires in %d %s"):format(days, days == 1 and "day" or "days")
+function M.when(days_left)
+  return days_left == 0 and "today" or "in " .. counted(days_left, "day")
 end
 
 return M

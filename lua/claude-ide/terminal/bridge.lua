@@ -225,20 +225,22 @@ end
 ---@param report claude-ide.terminal.Report
 function M.report(client, report)
   local bridge = bridges[client]
-  if report.event == "done" and bridge then
+  if not bridge then
+    return
+  elseif report.event == "done" then
     for _, order in ipairs(bridge.orders) do
       if tostring(order.id) == report.id then
         return over(order, report.is_done and "done" or "refused", report.text or "")
       end
     end
-  elseif report.event == "call" and report.location and bridge then
+  elseif report.event == "call" and report.location then
     local cli = vim.iter(server.clients()):find(function(one)
       return one.pid == bridge.pid
     end)
     if cli then
       bus.emit("call_reported", cli.id, report)
     end
-  elseif report.event == "usage" and report.usage and bridge then
+  elseif report.event == "usage" and report.usage then
     bridge.usage = report.usage
     local live = sessions_live.of_pid(bridge.pid)
     limits.tell(live and live.config_dir, report.usage.limit)

@@ -80,8 +80,8 @@ local function packed(access, asks)
     files[name] = assert(text, ("%s cannot be read: %s"):format(name, why or "unknown"))
   end
   if asks then
-    local hooks, denied =
-      vim.json.decode(files[HOOKS]), assert(hook_folder.command(DENIED), "no folder can be made")
+    local hooks = vim.json.decode(files[HOOKS])
+    local denied = assert(hook_folder.command(DENIED), "no folder can be made")
     local command = { type = "command", command = denied, timeout = TIMEOUT_S }
     hooks.hooks = { PermissionDenied = { { hooks = { command } } } }
     files[HOOKS] = vim.json.encode(hooks)
