@@ -8,7 +8,7 @@ IDLE = "(require('claude-ide.terminal').session() or { state = {} }).state.activ
 
 
 def begin(nvim, mock_api, mode="manual mode on"):
-    """Starts the CLI, which answers "Hello.", once."""
+    """Starts the CLI, which answers "Hello.", once: the answer is on its screen and in its transcript."""
     nvim.keys(":Claude<CR>")
     nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid", what="the CLI to connect")
     nvim.wait_screen(mode)
@@ -16,4 +16,10 @@ def begin(nvim, mock_api, mode="manual mode on"):
     nvim.keys("begin")
     nvim.wait_screen("begin")
     nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
+    nvim.wait(lambda: "Hello." in stored(nvim), what="the answer to be stored")
     nvim.wait(IDLE, what="the turn to be over")
+
+
+def stored(nvim):
+    """All that the transcripts of the CLI hold, whatever its configuration folder."""
+    return "".join(file.read_text() for file in nvim.home.glob(".claude*/projects/*/*.jsonl"))

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from terminal_steps import IDLE, begin
+from terminal_steps import IDLE, begin, stored
 
 from harness.cli import ROOT, binary, call
 from harness.scripted_model import Reply
@@ -153,6 +153,7 @@ def test_a_place_is_shown_as_soon_as_its_call_has_ended(bridged, mock_api):
     mock_api.script(*[reply for pair in zip(reads, pauses, strict=True) for reply in pair], Reply(text="Read."))
     send(nvim, "read them")
     nvim.wait(lambda: [name for name, _ in nvim.lua("return shown")][-1:] == ["4.txt"], what="the last place")
+    nvim.wait(lambda: '"Read."' in stored(nvim), what="the turn to be stored")
     nvim.wait(IDLE, what="the turn to be over")
     (transcript,) = (nvim.home / ".claude/projects").glob("*/*.jsonl")
     lines = [json.loads(line) for line in transcript.read_text().splitlines()]
