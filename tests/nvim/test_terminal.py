@@ -1048,6 +1048,22 @@ def test_a_user_who_leaves_at_once_is_not_taken_back(start, keys, looks):
     nvim.wait("vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.txt'), 0, 1, false)[1] == 'ne'", what="the key in the file")
 
 
+@pytest.mark.every_nvim
+def test_a_user_who_opens_a_file_at_once_is_not_taken_back(start, cli):
+    """The key runs `:normal`, whose keys are not the user's."""
+    nvim = start(files=FILES, args=["a.txt"])
+    nvim.lua(DEFERRED)
+    reopen(nvim)
+    nvim.lua("table.remove(deferred, 1)()")
+    nvim.keys("<C-\\><C-n>:only<CR>")
+    cli.show("see sub/b.txt:12")
+    nvim.wait_screen("sub/b.txt:12")
+    nvim.keys("?b.txt<CR>gf")
+    nvim.wait(is_at("sub/b.txt", 12), what="the file")
+    nvim.lua("while deferred[1] do table.remove(deferred, 1)() end")
+    assert nvim.lua(f"return {is_at('sub/b.txt', 12)}")
+
+
 def test_whoever_opens_the_terminal_and_goes_elsewhere_stays_there(start):
     nvim = start(files={"a.txt": "one\n"}, args=["a.txt"])
     nvim.lua(

@@ -25,6 +25,11 @@ local chosen = false
 ---Neovim's internal keys for a mapping to a function, and for a `<Cmd>` mapping.
 local CALLS_LUA, COMMAND = "\128\253g", "\128\253h"
 
+---Keys that run Lua: a mapping to a function, a `<Cmd>` mapping, the end of a command line.
+local RUNS_LUA = { [CALLS_LUA] = true, [COMMAND] = true, ["\r"] = true, ["\n"] = true }
+---Whether the last key that the user typed runs Lua.
+local runs_lua = false
+
 ---@alias claude-ide.ui.guard.BeforeKey fun(typed?: string): boolean? true: call again at the next key
 
 ---Terminals with typed text that was not sent, by buffer. "left": the user may have abandoned it.
@@ -89,6 +94,8 @@ end
 ---@param typed? string before mappings
 local function note(key, typed)
   key_before, last_key, last_win = last_key, key, vim.api.nvim_get_current_win()
+  -- Lua that a key runs may run others, by `:normal`.
+  runs_lua = RUNS_LUA[key] or (typed == "" and in_key and runs_lua) or false
   if typed ~= "" then -- else `:normal`, by this plugin too
     last_at, pressed = vim.uv.now(), pressed + 1
   end
@@ -143,9 +150,6 @@ function M.listen()
   end
 end
 
----Keys that run Lua: a mapping to a function, a `<Cmd>` mapping, the end of a command line.
-local RUNS_LUA = { [CALLS_LUA] = true, [COMMAND] = true, ["\r"] = true, ["\n"] = true }
-
 ---Whether the outermost running Lua function belongs to another file than the caller of `caused_this`: a mapping, a timer, a scheduled
 ---function.
 ---@param above integer
@@ -169,7 +173,7 @@ end
 ---@return boolean
 function M.caused_this(above)
   -- A timer's function may have been queued before the key; the key has then triggered it only if the key calls Lua.
-  return in_key and (RUNS_LUA[last_key] or not is_within_other_lua(above or 0))
+  return in_key and (runs_lua or not is_within_other_lua(above or 0))
 end
 
 ---The command that the running code carries out, where the user gave it by keys without a command line: `ZZ`, a `<Cmd>` mapping.
