@@ -78,6 +78,7 @@ def test_a_resolved_conflict_is_a_proposal(start_with_claude, mock_api):
     nvim.wait("require('claude-ide.edits.proposal').count() == 1", what="the proposal")
     assert "@a.py#L2-6 Resolve this merge conflict" in last_prompt(mock_api)
     assert (nvim.project / "a.py").read_text() == text
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'proposal'")
+    nvim.wait_kind("proposal")
+    nvim.keys_count()
     nvim.keys("ZZ")
     nvim.wait(lambda: (nvim.project / "a.py").read_text() == "one\nab\ntwo\n", what="the edit")

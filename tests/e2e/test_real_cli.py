@@ -197,6 +197,7 @@ def test_what_it_writes_is_decided_in_neovim_or_in_its_terminal(nvim, cli):
     nvim.wait_screen("THREE")
     nvim.wait(SEEN)
     nvim.wait(IN_THE_DIFF)
+    nvim.wait(SEEN)
     nvim.keys("ZZ")
     claude.wait_screen("● several")
     assert text(nvim) == "ONE\nII, said I\nTHREE\n"
@@ -377,6 +378,7 @@ def test_comes_back_when_the_server_restarts_not_when_it_is_disconnected_and_is_
     nvim.wait(lambda: (nvim.lua(again) or 0) > before, what="the CLI to come back")
     first.prompt(f"{read(nvim)} THEN {edit(nvim, 'two', 'TWO')} THEN SAY restarted")
     nvim.wait(IN_THE_DIFF)
+    nvim.wait(SEEN)
     nvim.keys("ZZ")
     first.wait_screen("● restarted")
     assert text(nvim) == "one\nTWO\nthree\n"
@@ -396,6 +398,7 @@ def test_comes_back_when_the_server_restarts_not_when_it_is_disconnected_and_is_
     nvim.wait(lambda: (nvim.lua(again) or 0) > before, what="the CLI to come back")
     first.prompt(f"{read(nvim)} THEN {edit(nvim, 'ONE', 'one')}")
     nvim.wait(IN_THE_DIFF)
+    nvim.wait(SEEN)
     nvim.keys("ZZ")
     nvim.wait(NO_DIFF)
 
