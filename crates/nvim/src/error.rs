@@ -1,6 +1,7 @@
 //! Errors returned to Lua, as the second value after nil.
 
 use claude_ide_agent::stream_json::SettingsError;
+use claude_ide_comments::CommentError;
 use claude_ide_notebook::NotebookError;
 use claude_ide_server::{NotifyError, ServerError};
 use claude_ide_session::{ServiceError, SessionError, chain};
@@ -45,6 +46,8 @@ pub(crate) enum Error {
     Notebook(#[from] NotebookError),
     #[error(transparent)]
     Settings(#[from] SettingsError),
+    #[error(transparent)]
+    Comments(#[from] CommentError),
     #[error("the processes cannot be kept together: {0}")]
     Group(std::io::Error),
     #[error("{}", words_of(.0))]

@@ -36,6 +36,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use claude_ide_agent::{Command, TranscriptRequest};
+use claude_ide_comments::Store;
 use claude_ide_server::{ClientId, SYMBOL_KINDS, lsp_methods};
 use claude_ide_session::render;
 use claude_ide_session::{Millis, Request, prompt_input};
@@ -111,6 +112,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("journal", export(journal::call)),
     ("checkpoint", export(checkpoints::call)),
     ("privacy", export(privacy::call)),
+    ("comments", export(comments)),
     ("panic", export(panic)),
 ];
 
@@ -151,6 +153,15 @@ fn overwrite(mut arguments: Arguments) -> Result<Value, Error> {
     let (path, bytes) = (boundary::path(&arguments.bytes("path")?), arguments.bytes("bytes")?);
     file::overwrite(&path, &bytes).map_err(Error::File)?;
     Ok(Value::Bool(true))
+}
+
+/// `comments(folder, root, request_json, text?)` → the answer of a worktree's comments; `text` is that of the request's file.
+fn comments(mut arguments: Arguments) -> Result<Value, Error> {
+    let folder = boundary::path(&arguments.bytes("folder")?);
+    let root = boundary::path(&arguments.bytes("root")?);
+    let request = parse("request", &arguments.bytes("request")?)?;
+    let text = arguments.optional_bytes("text")?;
+    Ok(Value::Json(Store::at(folder, root).answer(request, text.as_deref())?))
 }
 
 /// `start(options_json, async)` → the server's address.

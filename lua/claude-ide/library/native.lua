@@ -63,6 +63,7 @@ local update = lazy("claude-ide.library.update")
 ---@field notebook_put fun(text: string, ran_json: string): string?, string?
 ---@field checkpoint fun(wanted: string, ...: any): any, string? only for `edits/journal/checkpoints.lua`
 ---@field privacy fun(operation: string, ...: string): any, string? only for `server/privacy.lua`
+---@field comments fun(folder: string, root: string, request_json: string, text?: string): any, string? only for `comments/store.lua`
 ---@field journal fun(operation: string, ...: any): any, string? only for `edits/journal/store.lua`
 
 ---@class claude-ide.native : claude-ide.native.Functions

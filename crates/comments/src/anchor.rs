@@ -1,0 +1,154 @@
+//! Where the lines of a comment are in another text. Exact: a line that was changed is never taken for the one commented on.
+
+use claude_ide_edits::line_hunks;
+
+/// Lines of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Lines {
+    /// From 0.
+    pub(crate) first: usize,
+    pub(crate) count: usize,
+}
+
+impl Lines {
+    const fn end(self) -> usize {
+        self.first + self.count
+    }
+}
+
+/// Where lines have gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// All of them, unchanged.
+    Same(Lines),
+    /// Some of them: the lines from the first to the last that is left, and what stands between.
+    Changed(Lines),
+    /// None. The line that stands there now.
+    Gone(usize),
+}
+
+/// Finds lines of a text in another one.
+pub(crate) fn find(before: &[u8], lines: Lines, now: &[u8]) -> Found {
+    let Lines { first, count } = lines;
+    let (mut added, mut removed) = (0, 0); // by hunks above
+    let mut touching = Vec::new();
+    for hunk in line_hunks(before, now) {
+        let end = hunk.old + hunk.old_count;
+        if end <= first {
+            added += hunk.new_count;
+            removed += hunk.old_count;
+        } else if hunk.old >= lines.end() {
+            break;
+        } else {
+            touching.push(hunk);
+        }
+    }
+    let moved = |line: usize| (line + added).saturating_sub(removed);
+    let (Some(top), Some(bottom)) = (touching.first(), touching.last()) else {
+        return Found::Same(Lines { first: moved(first), count });
+    };
+    // The first and last line that are left.
+    let from = if top.old > first { moved(first) } else { top.new + top.new_count };
+    let below = lines.end().saturating_sub(bottom.old + bottom.old_count);
+    let to = if below > 0 { bottom.new + bottom.new_count + below } else { bottom.new };
+    let gone: usize = touching
+        .iter()
+        .map(|hunk| (hunk.old + hunk.old_count).min(lines.end()).saturating_sub(hunk.old.max(first)))
+        .sum();
+    if gone >= count {
+        return Found::Gone(top.new);
+    }
+    Found::Changed(Lines { first: from, count: to.saturating_sub(from) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(before: &str, first: usize, count: usize, now: &str) -> Found {
+        let lined = |text: &str| text.chars().map(|line| format!("{line}\n")).collect::<String>();
+        find(lined(before).as_bytes(), Lines { first, count }, lined(now).as_bytes())
+    }
+
+    const fn same(first: usize, count: usize) -> Found {
+        Found::Same(Lines { first, count })
+    }
+
+    const fn changed(first: usize, count: usize) -> Found {
+        Found::Changed(Lines { first, count })
+    }
+
+    #[test]
+    fn lines_that_are_there_are_found_unchanged() {
+        assert_eq!(of("abcdef", 2, 2, "abcdef"), same(2, 2));
+        assert_eq!(of("abcdef", 2, 2, "xyabcdef"), same(4, 2));
+        assert_eq!(of("abcdef", 2, 2, "cdef"), same(0, 2));
+        assert_eq!(of("abcdef", 2, 2, "abxcdyef"), same(3, 2));
+        assert_eq!(of("abcdef", 2, 2, "Bcdxyz"), same(1, 2));
+        assert_eq!(of("abcdef", 0, 1, "abc"), same(0, 1));
+        assert_eq!(of("abcdef", 5, 1, "f"), same(0, 1));
+    }
+
+    #[test]
+    fn lines_of_which_some_are_left_are_changed() {
+        assert_eq!(of("abcdef", 1, 3, "abXdef"), changed(1, 3));
+        assert_eq!(of("abcdef", 1, 3, "abcXdef"), changed(1, 4));
+        assert_eq!(of("abcdef", 1, 3, "acdef"), changed(1, 2));
+        assert_eq!(of("abcdef", 1, 3, "aXcdef"), changed(2, 2));
+        assert_eq!(of("abcdef", 1, 3, "abcXYZ"), changed(1, 2));
+        assert_eq!(of("abcdef", 1, 3, "zzacdXf"), changed(3, 2));
+    }
+
+    #[test]
+    fn lines_of_which_none_is_left_are_gone() {
+        assert_eq!(of("abcdef", 2, 2, "abef"), Found::Gone(2));
+        assert_eq!(of("abcdef", 2, 2, "abXYef"), Found::Gone(2));
+        assert_eq!(of("abcdef", 2, 2, "XaYf"), Found::Gone(2));
+        assert_eq!(of("abcdef", 2, 2, ""), Found::Gone(0));
+        assert_eq!(of("abcdef", 5, 1, "abcde"), Found::Gone(5));
+    }
+
+    /// Every line has a number of its own, so that a model can say what must be found.
+    #[test]
+    fn whatever_is_done_to_a_text_no_other_line_is_found() {
+        let mut seed: u64 = 0x9e37_79b9;
+        let mut chance = move |below: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from(seed >> 33).unwrap() % below
+        };
+        for _ in 0..5_000 {
+            let size = 1 + chance(12);
+            let before: Vec<usize> = (0..size).collect();
+            let (mut now, mut fresh) = (before.clone(), 100);
+            for _ in 0..chance(5) {
+                let at = chance(now.len() + 1);
+                match chance(3) {
+                    0 => now.insert(at, fresh),
+                    1 if at < now.len() => drop(now.remove(at)),
+                    _ if at < now.len() => now[at] = fresh,
+                    _ => {}
+                }
+                fresh += 1;
+            }
+            let first = chance(size);
+            let count = 1 + chance(size - first);
+            let text = |lines: &[usize]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+            let wanted = &before[first..first + count];
+            let found = find(text(&before).as_bytes(), Lines { first, count }, text(&now).as_bytes());
+            let left: Vec<usize> = now.iter().copied().filter(|line| wanted.contains(line)).collect();
+            match found {
+                Found::Same(at) => assert_eq!(&now[at.first..at.end()], wanted, "{before:?} {now:?}"),
+                Found::Changed(at) => {
+                    let shown = &now[at.first..at.end()];
+                    assert_ne!(shown, wanted);
+                    assert_eq!((shown.first(), shown.last()), (left.first(), left.last()), "{before:?} {now:?} {at:?}");
+                }
+                Found::Gone(at) => {
+                    assert!(left.is_empty(), "{before:?} {now:?}");
+                    let above = now.iter().filter(|line| **line < first).count();
+                    assert!(at >= above && at <= now.len(), "{before:?} {now:?} {at}");
+                }
+            }
+        }
+    }
+}

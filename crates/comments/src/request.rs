@@ -1,0 +1,158 @@
+//! Requests as JSON: an object with one field, which names the request.
+
+use serde::{Deserialize, Serialize};
+
+use crate::anchor::Lines;
+use crate::thread::{Author, Side, State, Thread};
+
+/// A request of the editor.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Request {
+    /// All threads.
+    List {},
+    /// A new thread.
+    Add(Add),
+    /// What the user wants to say to a thread next, in place of what is not sent yet. A thread without words is removed.
+    Write(Write),
+    /// What Claude says to a thread.
+    Reply(Reply),
+    /// The user's word that nothing is left to be done.
+    Resolve(Resolve),
+    /// Removes a thread.
+    Remove(Named),
+    /// Where the lines of a file's threads are in a text.
+    Place(Place),
+    /// The message of a round.
+    Round(Round),
+    /// Claude has got these words.
+    Sent(Sent),
+    /// The threads for Claude, as text.
+    Tell(Tell),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Add {
+    pub(crate) by: Author,
+    pub(crate) words: String,
+    pub(crate) path: Option<String>,
+    #[serde(default)]
+    pub(crate) side: Side,
+    pub(crate) lines: Option<LinesOf>,
+    pub(crate) session: Option<String>,
+}
+
+/// Lines, from 0.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LinesOf {
+    first: usize,
+    count: usize,
+}
+
+impl From<LinesOf> for Lines {
+    fn from(LinesOf { first, count }: LinesOf) -> Self {
+        Self { first, count }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Write {
+    pub(crate) id: u64,
+    pub(crate) words: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reply {
+    pub(crate) id: u64,
+    pub(crate) words: String,
+    #[serde(default)]
+    pub(crate) done: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Resolve {
+    pub(crate) id: u64,
+    pub(crate) resolved: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Named {
+    pub(crate) id: u64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    pub(crate) path: String,
+    #[serde(default)]
+    pub(crate) side: Side,
+    /// Where the editor knows lines to be.
+    #[serde(default)]
+    pub(crate) known: Vec<Known>,
+    /// Only look: a text that is shown, but not the file's.
+    #[serde(default)]
+    pub(crate) passing: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Known {
+    pub(crate) id: u64,
+    pub(crate) first: usize,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Round {
+    pub(crate) ids: Vec<u64>,
+    /// Files that are quoted by name only.
+    #[serde(default)]
+    pub(crate) withheld: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sent {
+    pub(crate) session: String,
+    pub(crate) said: Vec<Said>,
+}
+
+/// What was sent of a thread.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Said {
+    pub(crate) id: u64,
+    pub(crate) words: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tell {
+    /// Default: those that are open.
+    pub(crate) state: Option<State>,
+    #[serde(default)]
+    pub(crate) withheld: Vec<String>,
+}
+
+/// A thread as the editor gets it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Shown<'a> {
+    #[serde(flatten)]
+    pub(crate) thread: &'a Thread,
+    pub(crate) state: State,
+}
+
+/// Where a thread is to be shown in a text.
+#[derive(Debug, Serialize)]
+pub(crate) struct PlacedThread {
+    pub(crate) id: u64,
+    pub(crate) first: usize,
+    pub(crate) count: usize,
+    pub(crate) kind: &'static str,
+}

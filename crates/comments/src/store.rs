@@ -1,0 +1,590 @@
+//! The file of a worktree's threads. Each change reads it, changes it and writes it under a lock, so that several editors agree.
+//!
+//! The texts that threads were written on lie beside it, by the names that git would give them.
+
+use std::borrow::Cow;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use claude_ide_system::file::{Access, Whole, read_regular};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use sha1::{Digest as _, Sha1};
+
+use crate::anchor::{Found, Lines, find};
+use crate::error::CommentError;
+use crate::request::{Add, Known, Place, PlacedThread, Request, Shown};
+use crate::round;
+use crate::thread::{Anchor, Author, Entry, Millis, Now, State, Thread};
+
+/// In the folder.
+const FILE: &str = "threads.json";
+const MAX_FILE: u64 = 64 * 1024 * 1024;
+/// Larger texts are not kept.
+const MAX_TEXT: usize = 4 * 1024 * 1024;
+const MAX_THREADS: usize = 5_000;
+const MAX_ENTRIES: usize = 200;
+const MAX_WORDS: usize = 64 * 1024;
+const MAX_LINES: usize = 1_000;
+/// A lock is held for milliseconds, unless its holder is stopped.
+const TRIES: u32 = 30;
+const BETWEEN_TRIES: Duration = Duration::from_millis(10);
+
+/// The threads of one worktree.
+#[derive(Debug)]
+pub struct Store {
+    folder: PathBuf,
+    root: PathBuf,
+}
+
+/// The contents of the file.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Contents {
+    /// For people who read it.
+    root: PathBuf,
+    next: u64,
+    rounds: u64,
+    threads: Vec<Thread>,
+}
+
+impl Contents {
+    fn thread(&mut self, id: u64) -> Result<&mut Thread, CommentError> {
+        self.threads.iter_mut().find(|thread| thread.id == id).ok_or(CommentError::Unknown(id))
+    }
+
+    /// In the order asked for.
+    fn named(&self, ids: &[u64]) -> Vec<&Thread> {
+        ids.iter().filter_map(|id| self.threads.iter().find(|thread| thread.id == *id)).collect()
+    }
+}
+
+impl Store {
+    /// The threads of the worktree at `root`, kept in `folder`.
+    #[must_use]
+    pub fn at(folder: PathBuf, root: PathBuf) -> Self {
+        Self { folder, root }
+    }
+
+    /// Answers a request. `text` is the file's, where the request is about one.
+    ///
+    /// # Errors
+    /// [`CommentError`]; then nothing was changed.
+    pub fn answer(&self, request: Request, text: Option<&[u8]>) -> Result<Json, CommentError> {
+        let text = text.map(plain);
+        let text = text.as_deref();
+        match request {
+            Request::List {} => Ok(shown(&self.read()?)),
+            Request::Add(add) => self.change(|contents| self.add(contents, add, text)),
+            Request::Write(write) => self.change(|contents| {
+                let words = checked(write.words)?;
+                let thread = contents.thread(write.id)?;
+                thread.entries.retain(|entry| entry.by == Author::Claude || entry.sent);
+                if !words.trim().is_empty() {
+                    add_entry(thread, Author::User, words, false)?;
+                    thread.resolved = false;
+                }
+                contents.threads.retain(|thread| !thread.entries.is_empty());
+                Ok(Json::Bool(true))
+            }),
+            Request::Reply(reply) => self.change(|contents| {
+                let words = checked(reply.words)?;
+                add_entry(contents.thread(reply.id)?, Author::Claude, words, reply.done)?;
+                Ok(Json::Bool(true))
+            }),
+            Request::Resolve(resolve) => self.change(|contents| {
+                contents.thread(resolve.id)?.resolved = resolve.resolved;
+                Ok(Json::Bool(true))
+            }),
+            Request::Remove(named) => self.change(|contents| {
+                contents.thread(named.id)?;
+                contents.threads.retain(|thread| thread.id != named.id);
+                Ok(Json::Bool(true))
+            }),
+            Request::Place(place) => self.place(&place, text.unwrap_or_default()),
+            Request::Round(wanted) => {
+                let contents = self.read()?;
+                Ok(round::message(&contents.named(&wanted.ids), &wanted.withheld).into())
+            }
+            Request::Sent(sent) => self.change(|contents| {
+                contents.rounds += 1;
+                let round = contents.rounds;
+                for said in sent.said {
+                    if let Ok(thread) = contents.thread(said.id) {
+                        mark_sent(thread, said.words);
+                        thread.session = Some(sent.session.clone());
+                        thread.round = Some(round);
+                    }
+                }
+                Ok(Json::Bool(true))
+            }),
+            Request::Tell(tell) => {
+                let contents = self.read()?;
+                let fits = |thread: &&Thread| {
+                    let state = thread.state();
+                    let is_known = thread.entries.iter().any(|entry| entry.by == Author::Claude || entry.sent);
+                    is_known && tell.state.map_or(state < State::Done, |wanted| state == wanted)
+                };
+                let threads: Vec<&Thread> = contents.threads.iter().filter(fits).collect();
+                Ok(round::list(&threads, &tell.withheld).into())
+            }
+        }
+    }
+
+    fn add(&self, contents: &mut Contents, add: Add, text: Option<&[u8]>) -> Result<Json, CommentError> {
+        if contents.threads.len() >= MAX_THREADS {
+            return Err(CommentError::TooMuch("there are 5,000 comments: remove some"));
+        }
+        let words = checked(add.words)?;
+        let anchor = match (add.lines, text) {
+            (Some(lines), Some(text)) => Some(self.anchor(lines.into(), text)?),
+            _ => None,
+        };
+        contents.next += 1;
+        let id = contents.next;
+        let mut thread = Thread {
+            id,
+            path: add.path,
+            side: add.side,
+            anchor,
+            session: add.session,
+            round: None,
+            entries: Vec::new(),
+            resolved: false,
+        };
+        add_entry(&mut thread, add.by, words, false)?;
+        contents.threads.push(thread);
+        Ok(id.into())
+    }
+
+    fn anchor(&self, lines: Lines, text: &[u8]) -> Result<Anchor, CommentError> {
+        let Lines { first, count } = lines;
+        let lines = quoted(text, first, count.min(MAX_LINES));
+        Ok(Anchor { first, lines, text: self.keep(text)?, now: Now::Same })
+    }
+
+    /// Finds the threads of a file in a text, and remembers where they are.
+    fn place(&self, place: &Place, text: &[u8]) -> Result<Json, CommentError> {
+        let is_here = |thread: &Thread| {
+            thread.path.as_ref() == Some(&place.path) && thread.side == place.side && thread.anchor.is_some()
+        };
+        let put = |contents: &mut Contents| {
+            let (mut has_moved, mut is_based) = (false, false);
+            for thread in contents.threads.iter_mut().filter(|thread| is_here(thread)) {
+                let Some(anchor) = &mut thread.anchor else { continue };
+                let known = place.known.iter().find(|known| known.id == thread.id);
+                let placed = self.placed(anchor, known, text);
+                has_moved |= placed != *anchor;
+                is_based |= placed.now == Now::Same;
+                *anchor = placed;
+            }
+            (has_moved, is_based)
+        };
+        let mut contents = self.read()?;
+        let (has_moved, _) = put(&mut contents);
+        if has_moved && !place.passing {
+            contents = self.change(|latest| {
+                let (_, is_based) = put(latest);
+                if is_based {
+                    self.keep(text)?;
+                }
+                Ok(latest.clone())
+            })?;
+        }
+        let here = contents.threads.iter().filter(|thread| is_here(thread));
+        Ok(json(&here.filter_map(shown_at).collect::<Vec<_>>()))
+    }
+
+    /// An anchor in another text. Where all lines are found, that text becomes the one to compare with; the caller keeps it.
+    fn placed(&self, anchor: &Anchor, known: Option<&Known>, text: &[u8]) -> Anchor {
+        let count = anchor.lines.len();
+        let is_there = |first: usize| quoted(text, first, count) == anchor.lines;
+        let before = anchor.text.as_ref().and_then(|name| self.text(name));
+        let found = match (known, before) {
+            (Some(known), _) if is_there(known.first) => Found::Same(Lines { first: known.first, count }),
+            (_, Some(before)) => find(&before, anchor.lines(), text),
+            (_, None) if is_there(anchor.first) => Found::Same(anchor.lines()),
+            (_, None) => Found::Gone(anchor.first),
+        };
+        let mut placed = anchor.clone();
+        match found {
+            Found::Same(lines) => {
+                placed.first = lines.first;
+                placed.text = kept_name(text);
+                placed.now = Now::Same;
+            }
+            Found::Changed(Lines { first, count }) => placed.now = Now::Changed { first, count },
+            Found::Gone(first) => placed.now = Now::Outdated { first },
+        }
+        placed
+    }
+
+    /// Keeps a text. Returns its name.
+    fn keep(&self, text: &[u8]) -> Result<Option<String>, CommentError> {
+        let Some(name) = kept_name(text) else { return Ok(None) };
+        let path = self.folder.join("texts").join(&name);
+        if !path.exists() {
+            self.write(&path, text)?;
+        }
+        Ok(Some(name))
+    }
+
+    fn text(&self, name: &str) -> Option<Vec<u8>> {
+        let most = u64::try_from(MAX_TEXT).unwrap_or(u64::MAX);
+        read_regular(&self.folder.join("texts").join(name), most).ok()
+    }
+
+    fn read(&self) -> Result<Contents, CommentError> {
+        let path = self.folder.join(FILE);
+        match read_regular(&path, MAX_FILE) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|source| CommentError::Unreadable { path, source }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Contents::default()),
+            Err(source) => Err(CommentError::File { path, source }),
+        }
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Contents) -> Result<T, CommentError>) -> Result<T, CommentError> {
+        let _lock = self.lock()?;
+        let mut contents = self.read()?;
+        let changed = change(&mut contents)?;
+        contents.root.clone_from(&self.root);
+        let bytes = serde_json::to_vec_pretty(&contents)
+            .map_err(|source| CommentError::Unreadable { path: self.folder.join(FILE), source })?;
+        self.write(&self.folder.join(FILE), &bytes)?;
+        self.clean(&contents);
+        Ok(changed)
+    }
+
+    /// Removes the texts that no thread needs. The caller holds the lock.
+    fn clean(&self, contents: &Contents) {
+        let Ok(found) = fs::read_dir(self.folder.join("texts")) else { return };
+        let is_needed = |name: &str| {
+            contents
+                .threads
+                .iter()
+                .any(|thread| thread.anchor.as_ref().and_then(|anchor| anchor.text.as_deref()) == Some(name))
+        };
+        for entry in found.flatten() {
+            if !entry.file_name().to_str().is_some_and(is_needed) {
+                fs::remove_file(entry.path()).ok(); // best effort: the next change does the same
+            }
+        }
+    }
+
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), CommentError> {
+        let temporary = path.with_extension(format!("{}.part", std::process::id()));
+        let write = || {
+            create_folder(path.parent().unwrap_or(path))?;
+            Whole { path, temporary: &temporary, access: Access::Private, durable: false }.write(bytes)
+        };
+        write().map_err(|source| CommentError::File { path: path.to_owned(), source })
+    }
+
+    /// A file system without locks is no reason to lose comments.
+    fn lock(&self) -> Result<File, CommentError> {
+        let path = self.folder.join("lock");
+        let open = || {
+            create_folder(&self.folder)?;
+            OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path)
+        };
+        let file = open().map_err(|source| CommentError::File { path: path.clone(), source })?;
+        for _ in 0..TRIES {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Err(Errno::WOULDBLOCK) => sleep(BETWEEN_TRIES),
+                Ok(()) | Err(_) => return Ok(file),
+            }
+        }
+        Err(CommentError::Busy)
+    }
+}
+
+fn checked(words: String) -> Result<String, CommentError> {
+    if words.len() > MAX_WORDS {
+        return Err(CommentError::TooMuch("a comment has at most 64 KiB"));
+    }
+    Ok(words)
+}
+
+fn add_entry(thread: &mut Thread, by: Author, words: String, done: bool) -> Result<(), CommentError> {
+    if thread.entries.len() >= MAX_ENTRIES {
+        return Err(CommentError::TooMuch("a comment has at most 200 answers"));
+    }
+    thread.entries.push(Entry { by, words, at: now(), sent: false, done });
+    Ok(())
+}
+
+/// Marks words as sent. What the user has written meanwhile is still to be sent.
+fn mark_sent(thread: &mut Thread, words: String) {
+    let draft = thread.entries.iter().position(|entry| entry.by == Author::User && !entry.sent);
+    match draft.and_then(|at| thread.entries.get_mut(at)) {
+        Some(entry) if entry.words == words => entry.sent = true,
+        _ => {
+            let entry = Entry { by: Author::User, words, at: now(), sent: true, done: false };
+            thread.entries.insert(draft.unwrap_or(thread.entries.len()), entry);
+        }
+    }
+}
+
+fn now() -> Millis {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or_default()
+}
+
+/// The name of a text that is kept.
+fn kept_name(text: &[u8]) -> Option<String> {
+    (text.len() <= MAX_TEXT).then(|| name_of(text))
+}
+
+/// Lines of a text, without their ends.
+fn quoted(text: &[u8], first: usize, count: usize) -> Vec<String> {
+    let lines = text.split_inclusive(|byte| *byte == b'\n').skip(first).take(count);
+    lines.map(|line| String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(line)).into_owned()).collect()
+}
+
+/// A text without what differs between a file and its buffer: the mark at its beginning, the ends of its lines.
+fn plain(text: &[u8]) -> Cow<'_, [u8]> {
+    let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
+    let is_plain = text.last().is_none_or(|last| *last == b'\n') && !text.windows(2).any(|pair| pair == b"\r\n");
+    if is_plain {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = Vec::with_capacity(text.len() + 1);
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        plain.extend_from_slice(line.strip_suffix(b"\r").unwrap_or(line));
+        plain.push(b'\n');
+    }
+    Cow::Owned(plain)
+}
+
+fn shown(contents: &Contents) -> Json {
+    json(&contents.threads.iter().map(|thread| Shown { thread, state: thread.state() }).collect::<Vec<_>>())
+}
+
+fn shown_at(thread: &Thread) -> Option<PlacedThread> {
+    let anchor = thread.anchor.as_ref()?;
+    let Lines { first, count } = anchor.shown();
+    let kind = match anchor.now {
+        Now::Same => "same",
+        Now::Changed { .. } => "changed",
+        Now::Outdated { .. } => "outdated",
+    };
+    Some(PlacedThread { id: thread.id, first, count, kind })
+}
+
+fn json(value: &impl Serialize) -> Json {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+fn name_of(bytes: &[u8]) -> String {
+    Sha1::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn create_folder(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const TEXT: &str = "one\ntwo\nthree\nfour\n";
+
+    struct Fixture {
+        _folder: tempfile::TempDir,
+        store: Store,
+    }
+
+    impl Fixture {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let store = Store::at(folder.path().join("some"), "/project".into());
+            Self { _folder: folder, store }
+        }
+
+        fn ask(&self, request: Json, text: &str) -> Result<Json, CommentError> {
+            self.store.answer(serde_json::from_value(request).unwrap(), Some(text.as_bytes()))
+        }
+
+        fn add(&self, first: usize, count: usize, words: &str) -> u64 {
+            let lines = json!({ "first": first, "count": count });
+            let add = json!({ "by": "user", "words": words, "path": "a.txt", "lines": lines, "session": "s" });
+            self.ask(json!({ "add": add }), TEXT).unwrap().as_u64().unwrap()
+        }
+
+        fn sent(&self, id: u64, words: &str) {
+            let said = json!([{ "id": id, "words": words }]);
+            self.ask(json!({ "sent": { "session": "s", "said": said } }), "").unwrap();
+        }
+
+        fn states(&self) -> Vec<String> {
+            let threads = self.ask(json!({ "list": {} }), "").unwrap();
+            threads.as_array().unwrap().iter().map(|thread| thread["state"].as_str().unwrap().to_owned()).collect()
+        }
+
+        fn place(&self, text: &str, known: Json, passing: bool) -> Vec<(u64, u64, String)> {
+            let place = json!({ "path": "a.txt", "known": known, "passing": passing });
+            let places = self.ask(json!({ "place": place }), text).unwrap();
+            let number = |place: &Json, name: &str| place[name].as_u64().unwrap();
+            let of = |place: &Json| {
+                (number(place, "first"), number(place, "count"), place["kind"].as_str().unwrap().to_owned())
+            };
+            places.as_array().unwrap().iter().map(of).collect()
+        }
+
+        fn texts(&self) -> usize {
+            fs::read_dir(self.store.folder.join("texts")).map_or(0, Iterator::count)
+        }
+    }
+
+    #[test]
+    fn a_thread_goes_from_draft_to_resolved() {
+        let of = Fixture::new();
+        let id = of.add(1, 1, "Why?");
+        assert_eq!(of.states(), ["draft"]);
+        of.sent(id, "Why?");
+        assert_eq!(of.states(), ["sent"]);
+        of.ask(json!({ "reply": { "id": id, "words": "Because." } }), "").unwrap();
+        assert_eq!(of.states(), ["answered"]);
+        of.ask(json!({ "write": { "id": id, "words": "And now?" } }), "").unwrap();
+        assert_eq!(of.states(), ["draft"]);
+        of.ask(json!({ "write": { "id": id, "words": " " } }), "").unwrap();
+        assert_eq!(of.states(), ["answered"]);
+        of.ask(json!({ "reply": { "id": id, "words": "Fixed.", "done": true } }), "").unwrap();
+        assert_eq!(of.states(), ["done"]);
+        of.ask(json!({ "resolve": { "id": id, "resolved": true } }), "").unwrap();
+        assert_eq!(of.states(), ["resolved"]);
+    }
+
+    #[test]
+    fn an_empty_comment_is_removed_and_its_number_not_used_again() {
+        let of = Fixture::new();
+        let id = of.add(0, 1, "x");
+        of.ask(json!({ "write": { "id": id, "words": "" } }), "").unwrap();
+        assert!(of.states().is_empty());
+        assert_eq!(of.add(0, 1, "y"), id + 1);
+        assert!(matches!(of.ask(json!({ "reply": { "id": id, "words": "?" } }), ""), Err(CommentError::Unknown(1))));
+    }
+
+    #[test]
+    fn what_was_written_while_it_was_sent_is_still_to_be_sent() {
+        let of = Fixture::new();
+        let id = of.add(0, 1, "first");
+        of.ask(json!({ "write": { "id": id, "words": "second" } }), "").unwrap();
+        of.sent(id, "first");
+        let threads = of.ask(json!({ "list": {} }), "").unwrap();
+        let words = |at: usize| threads[0]["entries"][at]["words"].as_str().unwrap().to_owned();
+        assert_eq!((words(0), words(1)), ("first".to_owned(), "second".to_owned()));
+        assert_eq!(of.states(), ["draft"]);
+        of.sent(id, "second");
+        assert_eq!(of.states(), ["sent"]);
+    }
+
+    #[test]
+    fn lines_are_followed_from_text_to_text_and_come_back() {
+        let of = Fixture::new();
+        of.add(1, 2, "about two and three");
+        let at = |first, count, kind: &str| vec![(first, count, kind.to_owned())];
+        assert_eq!(of.place("zero\none\ntwo\nthree\nfour\n", json!([]), false), at(2, 2, "same"));
+        assert_eq!(of.place("zero\none\ntwo\n3\nfour\n", json!([]), false), at(2, 1, "changed"));
+        assert_eq!(of.place("zero\none\nfour\n", json!([]), false), at(2, 0, "outdated"));
+        assert_eq!(of.place("two\nthree\n", json!([]), false), at(0, 2, "same"));
+        assert_eq!(of.place("new\ntwo\nthree\n", json!([]), true), at(1, 2, "same"), "looked at");
+        assert_eq!(of.place("two\nthree\n", json!([]), false), at(0, 2, "same"));
+        assert_eq!(of.texts(), 1);
+    }
+
+    #[test]
+    fn the_editor_tells_equal_lines_apart() {
+        let of = Fixture::new();
+        let text = "x\nx\nx\n";
+        let add = json!({ "by": "user", "words": "w", "path": "a.txt", "lines": { "first": 1, "count": 1 } });
+        of.ask(json!({ "add": add }), text).unwrap();
+        let at = |first| vec![(first, 1, "same".to_owned())];
+        assert_eq!(of.place("x\nx\nx\nx\n", json!([{ "id": 1, "first": 2 }]), false), at(2));
+        assert_eq!(of.place("x\nx\nx\nx\n", json!([]), false), at(2));
+        assert_eq!(
+            of.place("x\ny\nx\n", json!([{ "id": 1, "first": 1 }]), true).first().unwrap().2,
+            "outdated",
+            "it is not that line"
+        );
+    }
+
+    #[test]
+    fn ends_of_lines_and_marks_are_no_part_of_a_line() {
+        let of = Fixture::new();
+        let text = "\u{feff}one\r\ntwo";
+        let add = json!({ "by": "user", "words": "w", "path": "a.txt", "lines": { "first": 0, "count": 2 } });
+        of.ask(json!({ "add": add }), text).unwrap();
+        let threads = of.ask(json!({ "list": {} }), "").unwrap();
+        assert_eq!(threads[0]["anchor"]["lines"], json!(["one", "two"]));
+        assert_eq!(of.place("zero\none\ntwo\n", json!([]), false), [(1, 2, "same".to_owned())]);
+    }
+
+    #[test]
+    fn several_editors_lose_nothing() {
+        let of = Fixture::new();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    (0..10).for_each(|_| {
+                        of.add(0, 1, "w");
+                    })
+                });
+            }
+        });
+        let threads = of.ask(json!({ "list": {} }), "").unwrap();
+        let mut ids: Vec<u64> =
+            threads.as_array().unwrap().iter().map(|thread| thread["id"].as_u64().unwrap()).collect();
+        ids.sort_unstable();
+        assert_eq!(ids, (1..=40).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_file_of_another_version_is_not_overwritten() {
+        let of = Fixture::new();
+        of.add(0, 1, "w");
+        fs::write(of.store.folder.join(FILE), "{\"other\": 1}").unwrap();
+        let add = json!({ "by": "user", "words": "w" });
+        assert!(matches!(of.ask(json!({ "add": add }), ""), Err(CommentError::Unreadable { .. })));
+        assert_eq!(fs::read(of.store.folder.join(FILE)).unwrap(), b"{\"other\": 1}");
+    }
+
+    #[test]
+    fn a_round_quotes_each_place_under_its_number() {
+        let of = Fixture::new();
+        let (first, second) = (of.add(0, 1, "Why one?"), of.add(1, 2, "Join these.\n"));
+        of.ask(json!({ "add": { "by": "user", "words": "Tests, please." } }), "").unwrap();
+        of.place("zero\none\nfour\n", json!([]), false);
+        let round = of.ask(json!({ "round": { "ids": [first, second, 3] } }), "").unwrap();
+        assert_eq!(
+            round.as_str().unwrap(),
+            "3 comments on the code. Answer each with the tool comment_reply and its number, and say there whether it is \
+             done. Answer a question; do not edit because of it.\n\n\
+             [1] (question) a.txt:2\n> one\nWhy one?\n\n\
+             [2] a.txt:2-3 (no longer there)\n> two\n> three\nJoin these.\n\n\
+             [3] everything\nTests, please."
+        );
+        let withheld = of.ask(json!({ "round": { "ids": [first], "withheld": ["a.txt"] } }), "").unwrap();
+        assert!(!withheld.as_str().unwrap().contains("> one"));
+    }
+
+    #[test]
+    fn a_model_is_not_told_what_is_not_sent() {
+        let of = Fixture::new();
+        let id = of.add(0, 1, "secret");
+        let tell = || of.ask(json!({ "tell": {} }), "").unwrap();
+        assert_eq!(tell(), "There are no comments.");
+        of.sent(id, "secret");
+        of.ask(json!({ "write": { "id": id, "words": "more" } }), "").unwrap();
+        assert_eq!(tell(), "[1] open · a.txt:1\n> one\nuser: secret");
+    }
+}
