@@ -53,6 +53,27 @@ plug("n", "<Plug>(claude-follow)", "<Cmd>Claude follow<CR>", "follow Claude, pau
 plug("n", "<Plug>(claude-follow-next)", "<Cmd>Claude follow next<CR>", "go to the next place of the turn")
 plug("n", "<Plug>(claude-follow-prev)", "<Cmd>Claude follow previous<CR>", "go to the place before")
 plug("n", "<Plug>(claude-review)", "<Cmd>Claude review<CR>", "review what Claude changed")
+plug("n", "<Plug>(claude-comment-line)", "<Cmd>Claude comment<CR>", "comment on this line")
+plug(
+  "n",
+  "<Plug>(claude-comment-next)",
+  '<Cmd>lua require("claude-ide.comments").run("next")<CR>',
+  "go to the next comment"
+)
+plug(
+  "n",
+  "<Plug>(claude-comment-prev)",
+  '<Cmd>lua require("claude-ide.comments").run("previous")<CR>',
+  "go to the previous comment"
+)
+plug(
+  "n",
+  "<Plug>(claude-comment-toggle)",
+  '<Cmd>lua require("claude-ide.comments").run("unfold")<CR>',
+  "show all of a comment, or one line"
+)
+plug("n", "<Plug>(claude-comments)", "<Cmd>Claude comments<CR>", "list the comments")
+plug("n", "<Plug>(claude-comments-send)", "<Cmd>Claude comments send<CR>", "send the comments")
 plug(
   "n",
   "<Plug>(claude-change-next)",
@@ -77,6 +98,7 @@ for _, mode in ipairs({ "n", "x" }) do
   for name, verb in pairs({
     ["<Plug>(claude-edit-operator)"] = "edit",
     ["<Plug>(claude-send-operator)"] = "send",
+    ["<Plug>(claude-comment)"] = "comment",
   }) do
     vim.api.nvim_set_keymap(
       mode,

@@ -45,6 +45,7 @@ return {
   { "sessions", { { "types", "waits" }, { "phrases", "live" }, { "*" } } },
   { "terminal", { { "*" }, { "background" }, { "own" }, { "session_actions" } } },
   { "transcript", { { "*" } } },
+  { "comments", { { "store" }, { "target" }, { "marks", "writer" }, { "*" } } },
   { "requests", { { "*", "changed_calls" }, { "asks", "notify" }, { "announce", "card", "refusals" } } },
   { "notebook" },
   { "language", { { "diagnostics" }, { "*" } } },

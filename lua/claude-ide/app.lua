@@ -8,6 +8,8 @@ local availability = lazy("claude-ide.tools.availability")
 local background = lazy("claude-ide.terminal.background")
 local bridge = lazy("claude-ide.terminal.bridge")
 local code_action = lazy("claude-ide.outbox.code_action")
+local comments = lazy("claude-ide.comments")
+local comments_outbox = lazy("claude-ide.outbox.comments")
 local companions = lazy("claude-ide.context.companions")
 local config = lazy("claude-ide.config")
 local diagnostics = lazy("claude-ide.language.diagnostics")
@@ -15,6 +17,7 @@ local hook_states = lazy("claude-ide.terminal.hook_states")
 local ide_server = lazy("claude-ide.server")
 local interpreter = lazy("claude-ide.notebook.interpreter")
 local journal = lazy("claude-ide.edits.journal")
+local notice = lazy("claude-ide.base.notice")
 local proposal = lazy("claude-ide.edits.proposal")
 local ready = lazy("claude-ide.language.ready")
 local refusals = lazy("claude-ide.requests.refusals")
@@ -63,6 +66,7 @@ local function attach_the_rest()
   ready.attach()
   availability.attach()
   code_action.attach()
+  comments.attach()
   if config.get().agents_ide then
     companions.attach()
   end
@@ -90,6 +94,13 @@ bus.on("server_starting", attach)
 
 bus.on("transcript_wanted", function(wanted, opts)
   transcript.open(wanted, opts)
+end)
+
+bus.on("comments_to_send", function()
+  local ok, err = comments_outbox.send()
+  if not ok then
+    notice.info(err or "")
+  end
 end)
 
 bus.on("sessions_changed", function()

@@ -27,6 +27,7 @@ NAMED = {
     "type_hierarchy": {**SYMBOL, "direction": "supertypes"},
     "outline": {},
     "diagnostics": {},
+    "comment_add": {"line": 1, "text": "words"},
     "notebook_cells": {},
     "run_cell": {"index": 0},
     "rename": {**SYMBOL, "new_name": "other"},
@@ -44,6 +45,8 @@ NAMELESS = {
     "symbols": {"query": "secret"},
     "open_buffers": {},
     "quickfix": {},
+    "comments": {},
+    "comment_reply": {"id": 1, "text": "words"},
     "apply_action": {"id": "1"},
 }
 SERVER = """

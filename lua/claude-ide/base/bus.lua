@@ -32,6 +32,8 @@ local M = {}
 ---| "mode_changed" # fun(): the permission mode of a session became known, or has changed
 ---| "session_left" # fun(id: string, since: integer): an earlier Neovim handed it over to the background; milliseconds since the epoch
 ---| "session_stopped" # fun(id: string): the user interrupts its turn
+---| "comments_changed" # fun(root: string): the threads of a worktree
+---| "comments_to_send" # fun(): the user sends what is written
 ---| "outbox_changed" # fun(): what waits to be said to sessions has changed
 ---| "session_renamed" # fun(id: string)
 ---| "transcript_wanted" # fun(wanted: claude-ide.transcript.Wanted, opts?: claude-ide.transcript.OpenOpts)

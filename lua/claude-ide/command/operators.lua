@@ -1,6 +1,7 @@
--- The operators `<Plug>(claude-edit-operator)` and `<Plug>(claude-send-operator)`: a motion selects the lines. `.` repeats with the
+-- The operators `<Plug>(claude-edit-operator)`, `<Plug>(claude-send-operator)` and `<Plug>(claude-comment)`: a motion selects the lines. `.` repeats with the
 -- lines of its own motion and the same instruction.
 local lazy = require("claude-ide.lazy")
+local comments = lazy("claude-ide.comments")
 local mention = lazy("claude-ide.context.mention")
 local notice = lazy("claude-ide.base.notice")
 local prompts = lazy("claude-ide.command.prompts")
@@ -14,7 +15,7 @@ local last_words ---@type string?
 local is_called = false
 
 ---For an <expr> mapping.
----@param name "edit"|"send"
+---@param name "edit"|"send"|"comment"
 ---@return string keys
 function M.keys(name)
   is_called = true
@@ -55,6 +56,13 @@ function M.operate_send()
     return notify(nil, err)
   end
   notify(mention.send_range(first, last))
+end
+
+---'operatorfunc': comments on these lines.
+function M.operate_comment()
+  require("claude-ide.app")
+  is_called = false
+  notify(comments.write(moved_over()))
 end
 
 return M

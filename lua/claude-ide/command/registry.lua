@@ -248,6 +248,20 @@ return {
     end,
   },
   {
+    name = "comment",
+    doc = "Write a comment for Claude on the range, or on the current line; or continue the one that is there. See "
+      .. "|claude-ide-comments|.",
+    run = of("comments", "write"),
+  },
+  {
+    name = "comments",
+    args = "[draft | sent | answered | done | resolved | quickfix | send]",
+    doc = "Choose a comment and go to it, or list them in the quickfix window. `send` shows those that are not sent yet "
+      .. "as one message, to be sent.",
+    choices = { "draft", "sent", "answered", "done", "resolved", "quickfix", "send" },
+    run = of("comments", "run"),
+  },
+  {
     name = "follow",
     args = "[next | previous | stop]",
     doc = "Follow Claude: another window goes where it reads, edits and searches, see |claude-ide-follow|. Entering or "

@@ -99,6 +99,18 @@
 ---@field checkpoints? boolean Detect changes by shell commands in git repositories: at each prompt, files whose bytes git does not have (changed, not tracked, or converted by git) are copied into Neovim's state folder for as long as the CLI is connected, except for files over 4 MB, those of `.gitignore` and `selection.deny`, and more than 64 MB at a time.
 ---@field keymaps? claude-ide.Opts.review.keymaps Keys in the windows of a review. In the list they apply to the whole file.
 
+---@class claude-ide.Opts.comments.keymaps
+---@field comment? string|string[]|false Comment on the lines of a motion or of a selection. Words in the window are kept as you type; `ZZ` closes it, and an empty comment is removed.
+---@field line? string|string[]|false Comment on this line, or continue its comment.
+---@field next? string|string[]|false Go to the next comment, also in the next file.
+---@field previous? string|string[]|false Go to the previous comment.
+---@field unfold? string|string[]|false Show all of the comment at this line, or one line.
+---@field resolve? string|string[]|false Resolve the comment at this line.
+---@field send? string|string[]|false Send the comments to Claude, after a look at the message.
+
+---@class claude-ide.Opts.comments
+---@field keymaps? claude-ide.Opts.comments.keymaps Keys in the windows of a diff and of a review. Elsewhere: |<Plug>(claude-comment)|.
+
 ---@class claude-ide.Opts.watch
 ---@field enabled? boolean Reload an unmodified buffer as soon as its file changes on disk, without a question and undoable with `u`. A modified one is never changed: a message asks you to use `:Claude resolve`.
 
@@ -245,6 +257,7 @@
 ---@field diagnostics? claude-ide.Opts.diagnostics Diagnostics of your language servers, which Claude requests before and after each edit.
 ---@field diff? claude-ide.Opts.diff Proposals: edits that wait for your answer.
 ---@field review? claude-ide.Opts.review Changes that Claude has made, with or without asking: `:Claude review`.
+---@field comments? claude-ide.Opts.comments Comments for Claude on lines of files, and its answers: `:Claude comment`.
 ---@field watch? claude-ide.Opts.watch Reload buffers that change on disk, while the server runs.
 ---@field sessions? claude-ide.Opts.sessions Sessions that are listed, read and searched.
 ---@field prompts? table<string, string> Named prompts: `#prompt:name` inserts one wherever you write to Claude, including its `#…` contexts, see |claude-ide-contexts|.
@@ -355,6 +368,18 @@
 ---@field remind boolean Show in one line what there is to review, at the end of each turn that left changes: "3 files, +20 −4 to review". The first time in a project, it also says how to be asked before edits.
 ---@field checkpoints boolean Detect changes by shell commands in git repositories: at each prompt, files whose bytes git does not have (changed, not tracked, or converted by git) are copied into Neovim's state folder for as long as the CLI is connected, except for files over 4 MB, those of `.gitignore` and `selection.deny`, and more than 64 MB at a time.
 ---@field keymaps claude-ide.Config.review.keymaps Keys in the windows of a review. In the list they apply to the whole file.
+
+---@class claude-ide.Config.comments.keymaps
+---@field comment string|string[]|false Comment on the lines of a motion or of a selection. Words in the window are kept as you type; `ZZ` closes it, and an empty comment is removed.
+---@field line string|string[]|false Comment on this line, or continue its comment.
+---@field next string|string[]|false Go to the next comment, also in the next file.
+---@field previous string|string[]|false Go to the previous comment.
+---@field unfold string|string[]|false Show all of the comment at this line, or one line.
+---@field resolve string|string[]|false Resolve the comment at this line.
+---@field send string|string[]|false Send the comments to Claude, after a look at the message.
+
+---@class claude-ide.Config.comments
+---@field keymaps claude-ide.Config.comments.keymaps Keys in the windows of a diff and of a review. Elsewhere: |<Plug>(claude-comment)|.
 
 ---@class claude-ide.Config.watch
 ---@field enabled boolean Reload an unmodified buffer as soon as its file changes on disk, without a question and undoable with `u`. A modified one is never changed: a message asks you to use `:Claude resolve`.
@@ -502,6 +527,7 @@
 ---@field diagnostics claude-ide.Config.diagnostics Diagnostics of your language servers, which Claude requests before and after each edit.
 ---@field diff claude-ide.Config.diff Proposals: edits that wait for your answer.
 ---@field review claude-ide.Config.review Changes that Claude has made, with or without asking: `:Claude review`.
+---@field comments claude-ide.Config.comments Comments for Claude on lines of files, and its answers: `:Claude comment`.
 ---@field watch claude-ide.Config.watch Reload buffers that change on disk, while the server runs.
 ---@field sessions claude-ide.Config.sessions Sessions that are listed, read and searched.
 ---@field prompts table<string, string> Named prompts: `#prompt:name` inserts one wherever you write to Claude, including its `#…` contexts, see |claude-ide-contexts|.

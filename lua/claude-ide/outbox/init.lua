@@ -26,7 +26,7 @@ local PATIENCE_MS = 60 * 60 * 1000
 ---Limit for a reason: Claude aborts its turn at a rejection. Measured: 40 to 300 ms, on a busy machine up to 3 s (2.1.329).
 local ABORT_MS = 30000
 
----@alias claude-ide.outbox.Kind "reason"|"board"|"page"|"script"|"action"
+---@alias claude-ide.outbox.Kind "reason"|"board"|"page"|"script"|"action"|"comments"
 
 ---@class claude-ide.outbox.Rule
 ---@field sender string for notices
@@ -50,6 +50,7 @@ local RULES = {
   board = { sender = "The board", patience = PATIENCE_MS, late = LATE, is_given_back = true },
   page = { sender = "A page", patience = PATIENCE_MS, late = LATE },
   script = { sender = "A script", patience = PATIENCE_MS, late = LATE },
+  comments = { sender = "A round of comments", patience = PATIENCE_MS, late = LATE },
   action = { sender = "A code action", patience = PATIENCE_MS, late = LATE, is_given_back = true },
 }
 

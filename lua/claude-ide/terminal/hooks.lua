@@ -20,6 +20,9 @@ local M = {}
 ---delay them for long. Each batch waits on its own, so the delay does not grow.
 local ASK_TIMEOUT_S, SHOW_TIMEOUT_S = 24 * 3600, 0.3
 
+---Tools that only show the user words beside the code. A rule of the user's that denies or asks comes first.
+local TO_THE_USER = { "mcp__nvim__comments", "mcp__nvim__comment_reply", "mcp__nvim__comment_add" }
+
 ---Size limit of a file of settings.
 local MAX_SETTINGS = 1024 * 1024
 
@@ -206,6 +209,10 @@ local function merged(settings, cwd, asks_here)
     assert(vim.islist(present), "its hooks are not a list")
     all.hooks[event] = vim.list_extend(present, added)
   end
+  all.permissions = all.permissions or {}
+  local allow = all.permissions.allow or {}
+  assert(vim.islist(allow), "its permissions.allow is no list")
+  all.permissions.allow = vim.list_extend(allow, TO_THE_USER)
   return vim.json.encode(all)
 end
 

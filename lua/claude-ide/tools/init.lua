@@ -15,6 +15,7 @@ local PREFIX = "claude-ide.tools."
 local MODULES = {
   code_actions = "apply_action code_actions organize_imports",
   claude_client = "close_all_diff_tabs close_tab open_diff permission",
+  comments = "comment_add comment_reply comments",
   companion = "show_diff withdraw_diff",
   diagnostics = "diagnostics get_diagnostics",
   edits = "format insert_after_symbol insert_before_symbol rename replace_symbol_body safe_delete",

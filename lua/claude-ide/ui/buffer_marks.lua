@@ -38,6 +38,8 @@ local M = {}
 ---| "board" # all sessions
 ---| "choices" # a list to choose from
 ---| "answer" # a text of Claude in a float
+---| "comment" # being written
+---| "round" # comments to be sent
 ---| "restored" # a conversation that only its agent has, from a saved session
 
 ---@param buf integer

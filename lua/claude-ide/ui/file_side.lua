@@ -8,20 +8,25 @@ local M = {}
 ---@type table<integer, claude-ide.ui.FileOfLines> by buffer
 local sides = {}
 
+---Buffers that show the text before a change.
+---@type table<integer, true?>
+local old = {}
+
 ---Wiping a buffer of ours emits no event.
 local function forget_wiped()
   for buf in pairs(sides) do
     if not vim.api.nvim_buf_is_valid(buf) then
-      sides[buf] = nil
+      sides[buf], old[buf] = nil, nil
     end
   end
 end
 
 ---@param buf integer
 ---@param file_of claude-ide.ui.FileOfLines it may hold much, and goes with the buffer
-function M.set(buf, file_of)
+---@param is_old? boolean the text is that before a change
+function M.set(buf, file_of, is_old)
   forget_wiped()
-  sides[buf] = file_of
+  sides[buf], old[buf] = file_of, is_old or nil
   vim.api.nvim_buf_attach(buf, false, { on_detach = vim.schedule_wrap(forget_wiped) })
 end
 
@@ -29,6 +34,12 @@ end
 ---@return boolean
 function M.is(buf)
   return sides[buf] ~= nil
+end
+
+---@param buf integer
+---@return boolean
+function M.is_old(buf)
+  return old[buf] == true
 end
 
 ---@param buf integer

@@ -88,13 +88,14 @@ end
 ---A side of a comparison: without undo, diagnostics and language servers.
 ---@param opts claude-ide.ui.own_buffer.Opts
 ---@param file_of claude-ide.ui.FileOfLines
+---@param is_old? boolean the text is that before a change
 ---@return integer buf
-function M.create_side(opts, file_of)
+function M.create_side(opts, file_of, is_old)
   opts.is_private = true
   opts.bo = vim.tbl_extend("keep", opts.bo or {}, { undolevels = -1 })
   local buf = M.create(opts)
   vim.diagnostic.enable(false, { bufnr = buf })
-  file_side.set(buf, file_of)
+  file_side.set(buf, file_of, is_old)
   return buf
 end
 

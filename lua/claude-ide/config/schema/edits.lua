@@ -110,6 +110,30 @@ return {
     },
   },
   {
+    "comments",
+    doc = "Comments for Claude on lines of files, and its answers: `:Claude comment`.",
+    fields = {
+      {
+        "keymaps",
+        doc = "Keys in the windows of a diff and of a review. Elsewhere: |<Plug>(claude-comment)|.",
+        fields = {
+          key(
+            "comment",
+            "gc",
+            "Comment on the lines of a motion or of a selection. Words in the window are kept as you type; `ZZ` closes it, and "
+              .. "an empty comment is removed."
+          ),
+          key("line", "gcc", "Comment on this line, or continue its comment."),
+          key("next", "]t", "Go to the next comment, also in the next file."),
+          key("previous", "[t", "Go to the previous comment."),
+          key("unfold", "gC", "Show all of the comment at this line, or one line."),
+          key("resolve", "gR", "Resolve the comment at this line."),
+          key("send", "gS", "Send the comments to Claude, after a look at the message."),
+        },
+      },
+    },
+  },
+  {
     "watch",
     doc = "Reload buffers that change on disk, while the server runs.",
     fields = {

@@ -1,5 +1,6 @@
 -- Keys of a diff, and their help. Each acts only on the diff that the user sees.
 local lazy = require("claude-ide.lazy")
+local comments_keys = lazy("claude-ide.comments.keys")
 local config = lazy("claude-ide.config")
 local key_list = lazy("claude-ide.ui.key_list")
 local queue = lazy("claude-ide.edits.proposal.queue")
@@ -98,6 +99,7 @@ function M.map(entry, buf, verbs)
     local verb = option.name --[[@as claude-ide.proposal.Verb]]
     key_list.map(buf, option, pressed(entry, verb, verbs[verb]))
   end
+  comments_keys.map(buf)
 end
 
 ---@param are_several boolean several files

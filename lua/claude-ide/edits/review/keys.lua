@@ -1,6 +1,7 @@
 -- The keys of a review. The file's own buffer has them only while the review shows it.
 local lazy = require("claude-ide.lazy")
 local change_keys = lazy("claude-ide.ui.diffview.change_keys")
+local comments_keys = lazy("claude-ide.comments.keys")
 local comparison = lazy("claude-ide.edits.review.comparison")
 local key_list = lazy("claude-ide.ui.key_list")
 local list = lazy("claude-ide.ui.diffview.list")
@@ -145,20 +146,24 @@ function help()
   }, { of = "a review", group = "ClaudeDiffKey", help = key_list.option("diff", "help").keys })
 end
 
+---@alias claude-ide.review.Mode "n"|"x"
+
 ---@param buf integer
 ---@param lhs string
+---@param mode claude-ide.review.Mode
 ---@return table map as returned by `maparg()`, empty if there is none
-local function map_of(buf, lhs)
+local function map_of(buf, lhs, mode)
   return vim.api.nvim_buf_call(buf, function()
-    return vim.fn.maparg(lhs, "n", false, true)
+    return vim.fn.maparg(lhs, mode, false, true)
   end)
 end
 
 ---@param buf integer
 ---@param map table as returned by `maparg()`
-local function put_map(buf, map)
+---@param mode claude-ide.review.Mode
+local function put_map(buf, map, mode)
   vim.api.nvim_buf_call(buf, function()
-    vim.fn.mapset("n", false, map)
+    vim.fn.mapset(mode, false, map)
   end)
 end
 
@@ -166,28 +171,36 @@ end
 ---@param buf integer
 ---@param lhs string
 ---@param before table as returned by `maparg()`
+---@param mode claude-ide.review.Mode
 ---@return string keys
 ---@return string flags of `nvim_feedkeys()`
-local function keep_map(buf, lhs, before)
+---@return string? kept the other name
+local function keep_map(buf, lhs, before, mode)
   if vim.tbl_isempty(before) then
     return vim.keycode(lhs), "n"
   end
   local kept = "<Plug>(claude-review-before-" .. lhs:gsub("[<>|]", "_") .. ")"
   local raw = vim.keycode(kept)
-  put_map(buf, vim.tbl_extend("force", before, { lhs = kept, lhsraw = raw, lhsrawalt = raw, buffer = 1 }))
-  return raw, "m"
+  put_map(
+    buf,
+    vim.tbl_extend("force", before, { lhs = kept, lhsraw = raw, lhsrawalt = raw, buffer = 1 }),
+    mode
+  )
+  return raw, "m", kept
 end
 
 ---@param buf integer
 ---@param lhs string
 ---@param action claude-ide.review.Action
 ---@param view? claude-ide.review.View only in its windows
+---@param mode? claude-ide.review.Mode default: normal mode
 ---@return fun() unmap
-local function map(buf, lhs, action, view)
-  local before = map_of(buf, lhs)
-  local keys, flags = keep_map(buf, lhs, before)
+local function map(buf, lhs, action, view, mode)
+  mode = mode or "n"
+  local before = map_of(buf, lhs, mode)
+  local keys, flags, kept = keep_map(buf, lhs, before, mode)
   local desc = "Claude Code: " .. action.desc
-  vim.keymap.set("n", lhs, function()
+  vim.keymap.set(mode, lhs, function()
     if not view or vim.tbl_contains(vim.tbl_values(view.wins), vim.api.nvim_get_current_win()) then
       action.run(view)
     else
@@ -197,15 +210,15 @@ local function map(buf, lhs, action, view)
   return function()
     if not vim.api.nvim_buf_is_valid(buf) then
       return
-    elseif flags == "m" then
-      pcall(vim.api.nvim_buf_del_keymap, buf, "n", keys)
+    elseif kept then
+      pcall(vim.keymap.del, mode, kept, { buffer = buf })
     end
-    if map_of(buf, lhs).desc ~= desc then
+    if map_of(buf, lhs, mode).desc ~= desc then
       return -- remapped by another plugin
     end
-    pcall(vim.keymap.del, "n", lhs, { buffer = buf })
+    pcall(vim.keymap.del, mode, lhs, { buffer = buf })
     if before.buffer == 1 then
-      put_map(buf, before)
+      put_map(buf, before, mode)
     end
   end
 end
@@ -222,6 +235,11 @@ function M.map_sides(view)
     end
     for lhs, action in pairs(JUMPS) do
       undo[#undo + 1] = map(buf, lhs, action, view)
+    end
+    for _, key in ipairs(comments_keys.list()) do
+      for _, lhs in ipairs(key.keys) do
+        undo[#undo + 1] = map(buf, lhs, key, view, key.mode)
+      end
     end
     if side == "right" and not sides.is_ours(buf) then
       undo[#undo + 1] = map(buf, "u", TAKE_BACK, view)

@@ -20,12 +20,12 @@ local unnamed = {}
 ---Creates a buffer of ours without a name.
 ---@param words string the side's name
 ---@param path string
----@param line_in_file? fun(lnum: integer): integer default: its lines are the file's
+---@param line_in_file? fun(lnum: integer): integer of the text before; default: its lines are the file's
 ---@return integer buf
 function M.make(words, path, line_in_file)
   local buf = own_buffer.create_side({ kind = "review", bo = { modifiable = false } }, function(first)
     return path, line_in_file and line_in_file(first) or first
-  end)
+  end, line_in_file ~= nil)
   unnamed[buf] = { path = path, words = words }
   return buf
 end

@@ -1,0 +1,130 @@
+-- `:Claude comment` and `:Claude comments`.
+local lazy = require("claude-ide.lazy")
+local comments = lazy("claude-ide.comments")
+local ide_width = lazy("claude-ide.base.width")
+local notice = lazy("claude-ide.base.notice")
+local outbox = lazy("claude-ide.outbox.comments")
+local store = lazy("claude-ide.comments.store")
+local ui_choose = lazy("claude-ide.ui.choose")
+
+local M = {}
+
+local SHOWN_CELLS = 60
+
+---@return string root of the file here, or of Neovim's folder
+local function root_here()
+  return store.root_of(vim.api.nvim_buf_get_name(0):match("^/.*"))
+end
+
+---@param _ string[]
+---@param at claude-ide.command.Context
+---@return boolean? ok
+---@return string? err
+function M.write(_, at)
+  if not at.range and vim.api.nvim_get_mode().mode:find("^[vV\22]") then
+    local one, other = vim.fn.line("v"), vim.fn.line(".")
+    vim.cmd("normal! \27")
+    return comments.write(math.min(one, other), math.max(one, other))
+  end
+  return comments.write(math.min(at.first, at.last), math.max(at.first, at.last))
+end
+
+---@param thread claude-ide.comments.Thread
+---@return string
+local function place_of(thread)
+  if not thread.path then
+    return "everything"
+  end
+  return thread.anchor and ("%s:%d"):format(thread.path, comments.lnum(thread)) or thread.path
+end
+
+---@param thread claude-ide.comments.Thread
+---@return string
+local function words_of(thread)
+  local last = thread.entries[#thread.entries]
+  local who = last.by == "claude" and "Claude: " or ""
+  return who .. ide_width.printable((vim.trim(last.words):gsub("%s+", " ")))
+end
+
+---@type table<claude-ide.comments.State, string>
+local SHOWN =
+  { draft = "to send", sent = "sent", answered = "answered", done = "done", resolved = "resolved" }
+
+---@param root string
+---@param wanted? string a state; default: all but resolved
+---@return claude-ide.comments.Thread[]
+local function threads_of(root, wanted)
+  local threads = wanted == "resolved" and store.threads(root) or comments.in_order(root)
+  return vim.tbl_filter(function(thread)
+    return not wanted or SHOWN[thread.state] == wanted or thread.state == wanted
+  end, threads)
+end
+
+---@param root string
+---@param threads claude-ide.comments.Thread[]
+local function choose(root, threads)
+  local width = 0
+  for _, thread in ipairs(threads) do
+    width = math.max(width, ide_width.of(place_of(thread)))
+  end
+  ui_choose.select(threads, {
+    prompt = "Comments",
+    format_item = function(thread)
+      local place = place_of(thread)
+      local gap = (" "):rep(width - ide_width.of(place) + 2)
+      return ("%s%s%-9s %s"):format(
+        place,
+        gap,
+        SHOWN[thread.state],
+        ide_width.cut(words_of(thread), SHOWN_CELLS)
+      )
+    end,
+  }, function(thread)
+    if thread then
+      local ok, err = comments.go_to(root, thread)
+      if not ok then
+        notice.warn(err or "")
+      end
+    end
+  end)
+end
+
+---@param root string
+---@param threads claude-ide.comments.Thread[]
+local function to_quickfix(root, threads)
+  local items = {} ---@type vim.quickfix.entry[]
+  for _, thread in ipairs(threads) do
+    if thread.path then
+      items[#items + 1] = {
+        filename = root .. "/" .. thread.path,
+        lnum = comments.lnum(thread),
+        text = ("%s: %s"):format(SHOWN[thread.state], words_of(thread)),
+      }
+    end
+  end
+  vim.fn.setqflist({}, " ", { title = "Comments for Claude", items = items })
+  vim.cmd("botright copen")
+end
+
+---@param words string[]
+---@return boolean? ok
+---@return string? err
+function M.run(words)
+  local root, what = root_here(), words[1]
+  if what == "send" then
+    return outbox.send(root)
+  end
+  local is_list = what == "quickfix"
+  local wanted = not is_list and what or nil
+  local threads = threads_of(root, wanted)
+  if not threads[1] then
+    return nil, wanted and ("There are no comments: %s."):format(wanted) or "There are no comments."
+  elseif is_list then
+    to_quickfix(root, threads)
+  else
+    choose(root, threads)
+  end
+  return true
+end
+
+return M

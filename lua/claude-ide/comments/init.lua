@@ -1,0 +1,266 @@
+-- Comments on lines of files, and what Claude answers: threads, which the user writes beside the code, sends in one round, and resolves.
+-- Who sends them: outbox/comments.lua. What Claude calls: tools/comments.lua.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.editor.buffer")
+local bus = lazy("claude-ide.base.bus")
+local file_window = lazy("claude-ide.ui.file_window")
+local marks = lazy("claude-ide.comments.marks")
+local notice = lazy("claude-ide.base.notice")
+local privacy = lazy("claude-ide.server.privacy")
+local store = lazy("claude-ide.comments.store")
+local target = lazy("claude-ide.comments.target")
+local writer = lazy("claude-ide.comments.writer")
+
+local M = {}
+
+---@return string? root
+---@return claude-ide.comments.Thread? thread at the cursor
+local function at_cursor()
+  local buf, lnum = vim.api.nvim_get_current_buf(), vim.fn.line(".")
+  local shown = target.shown_in(buf)
+  local id = shown and marks.at(buf, lnum)
+  return shown and shown.root, shown and id and store.thread(shown.root, id) or nil
+end
+
+---The line of a thread in its file.
+---@param thread claude-ide.comments.Thread
+---@return integer from 1
+function M.lnum(thread)
+  local anchor = thread.anchor
+  return anchor and (anchor.now.first or anchor.first) + 1 or 1
+end
+
+---@param thread claude-ide.comments.Thread
+---@return string words of the user's that are not sent
+local function draft_of(thread)
+  local entry = vim.iter(thread.entries):find(function(each)
+    return each.by == "user" and not each.sent
+  end)
+  return entry and entry.words or ""
+end
+
+---@param lnum integer
+---@param root string
+---@param thread claude-ide.comments.Thread
+local function continue(lnum, root, thread)
+  local words = draft_of(thread)
+  local is_reply = #thread.entries > 1 or words == ""
+  writer.open({
+    root = root,
+    id = thread.id,
+    words = words,
+    begin = function(text)
+      return store.change(root, { write = { id = thread.id, words = text } }) and thread.id or nil
+    end,
+  }, lnum, is_reply and "Reply" or "Comment")
+end
+
+---Opens a window for a comment on lines of the current buffer, or for the one that they have.
+---@param first integer from 1
+---@param last integer
+---@return boolean? ok
+---@return string? err
+function M.write(first, last)
+  marks.attach()
+  local buf = vim.api.nvim_get_current_buf()
+  local root, thread = at_cursor()
+  if first == last and root and thread then
+    continue(last, root, thread)
+    return true
+  end
+  local of = target.of(buf, first, last)
+  if not of then
+    return nil, "There are no lines of a file here."
+  elseif privacy.withholds(of.root .. "/" .. of.path) then
+    notice.info("This file is withheld from Claude: a comment names it, and quotes nothing.")
+  end
+  writer.open({
+    root = of.root,
+    words = "",
+    begin = function(words)
+      return store.change(of.root, {
+        add = {
+          by = "user",
+          words = words,
+          path = of.path,
+          side = of.side,
+          lines = { first = of.first, count = of.count },
+        },
+      }, of.text)
+    end,
+  }, last, "Comment")
+  return true
+end
+
+---'operatorfunc'.
+function M.operate()
+  local first, last = vim.api.nvim_buf_get_mark(0, "[")[1], vim.api.nvim_buf_get_mark(0, "]")[1]
+  local ok, err = M.write(first, last)
+  if not ok then
+    notice.warn(err or "")
+  end
+end
+
+---For an <expr> mapping.
+---@return string keys
+function M.operator()
+  vim.o.operatorfunc = "v:lua.require'claude-ide.comments'.operate"
+  return "g@"
+end
+
+---Resolves the thread at the cursor, or opens it again.
+---@return boolean? ok
+---@return string? err
+function M.resolve()
+  local root, thread = at_cursor()
+  if not root or not thread then
+    return nil, "There is no comment here."
+  end
+  local ok, err = store.change(root, { resolve = { id = thread.id, resolved = thread.state ~= "resolved" } })
+  return ok, err
+end
+
+---Shows the thread at the cursor whole, or in one line.
+---@return boolean? ok
+---@return string? err
+function M.toggle()
+  local root, thread = at_cursor()
+  if not root or not thread then
+    return nil, "There is no comment here."
+  end
+  marks.toggle(root, thread.id)
+  return true
+end
+
+---Goes to a thread, in its file.
+---@param root string
+---@param thread claude-ide.comments.Thread
+---@return boolean? ok
+---@return string? err
+function M.go_to(root, thread)
+  local path = thread.path and root .. "/" .. thread.path
+  if not path or not vim.uv.fs_stat(path) then
+    return nil, thread.path and ("There is no %s any more."):format(thread.path) or "It is about no file."
+  end
+  marks.attach()
+  local buf = buffer.find(path) or vim.fn.bufadd(path)
+  vim.bo[buf].buflisted = true
+  vim.cmd("normal! m'")
+  if not file_window.show(buf) then
+    return nil, "There is no window to show it in."
+  end
+  marks.draw(buf)
+  thread = store.thread(root, thread.id) or thread
+  vim.api.nvim_win_set_cursor(0, { math.min(M.lnum(thread), vim.api.nvim_buf_line_count(buf)), 0 })
+  vim.cmd("normal! zv")
+  return true
+end
+
+---The open threads of the project by file and line; those of the text before a change are with the file.
+---@param root string
+---@return claude-ide.comments.Thread[]
+function M.in_order(root)
+  local threads = vim.tbl_filter(function(thread)
+    return thread.state ~= "resolved"
+  end, store.threads(root))
+  table.sort(threads, function(a, b)
+    local one, other = a.path or "", b.path or ""
+    if one ~= other then
+      return one < other
+    elseif M.lnum(a) ~= M.lnum(b) then
+      return M.lnum(a) < M.lnum(b)
+    end
+    return a.id < b.id
+  end)
+  return threads
+end
+
+---Files with comments that are withheld from Claude: they are named, and nothing of them is quoted.
+---@param root string
+---@return string[] paths relative to it
+function M.withheld(root)
+  local paths = {} ---@type table<string, true>
+  for _, thread in ipairs(store.threads(root)) do
+    if thread.path and privacy.withholds(root .. "/" .. thread.path) then
+      paths[thread.path] = true
+    end
+  end
+  return vim.tbl_keys(paths)
+end
+
+---Goes to the next or previous thread: of this file, then of the project's other files.
+---@param step 1|-1
+---@return boolean? ok
+---@return string? err
+function M.jump(step)
+  marks.attach()
+  local buf, lnum = vim.api.nvim_get_current_buf(), vim.fn.line(".")
+  local lines = marks.lines(buf)
+  for at = step > 0 and 1 or #lines, step > 0 and #lines or 1, step do
+    if (lines[at] - lnum) * step > 0 then
+      vim.cmd("normal! m'")
+      vim.api.nvim_win_set_cursor(0, { lines[at], 0 })
+      vim.cmd("normal! zv")
+      return true
+    end
+  end
+  local shown = target.shown_in(buf)
+  local root = shown and shown.root or store.root_of()
+  local here, threads = shown and shown.path or "", M.in_order(root)
+  for at = step > 0 and 1 or #threads, step > 0 and #threads or 1, step do
+    local path = threads[at].path
+    if path and path ~= here and (path > here) == (step > 0) then
+      return M.go_to(root, threads[at])
+    end
+  end
+  return nil, threads[1] and "No more comments." or "There are no comments."
+end
+
+---Comments that wait to be sent.
+---@return integer
+function M.count_drafts()
+  local count = 0
+  for _, root in ipairs(store.roots()) do
+    for _, thread in ipairs(store.threads(root)) do
+      count = count + (thread.state == "draft" and 1 or 0)
+    end
+  end
+  return count
+end
+
+---What the keys of `comments.keymaps` do, by option.
+---@type table<string, fun(): boolean?, string?>
+M.ACTIONS = {
+  line = function()
+    local lnum = vim.fn.line(".")
+    return M.write(lnum, lnum + vim.v.count1 - 1)
+  end,
+  next = function()
+    return M.jump(1)
+  end,
+  previous = function()
+    return M.jump(-1)
+  end,
+  unfold = M.toggle,
+  resolve = M.resolve,
+  send = function()
+    bus.emit("comments_to_send")
+    return true
+  end,
+}
+
+---Runs one of them, and says why it cannot.
+---@param name string
+function M.run(name)
+  local ok, err = M.ACTIONS[name]()
+  if not ok and err then
+    notice.info(err)
+  end
+end
+
+---Follows the comments of the project.
+function M.attach()
+  marks.attach()
+end
+
+return M

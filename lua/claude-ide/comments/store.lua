@@ -1,0 +1,212 @@
+-- The threads of comments, kept by the library (crates/comments): one file a worktree in the state folder, which all Neovims share.
+-- Invariant: the library is loaded only where there are comments, or the user writes one.
+local lazy = require("claude-ide.lazy")
+local at_exit = lazy("claude-ide.base.at_exit")
+local bus = lazy("claude-ide.base.bus")
+local log = lazy("claude-ide.base.log")
+local native = lazy("claude-ide.library.native")
+local paths = lazy("claude-ide.base.path")
+
+local M = {}
+
+---@alias claude-ide.comments.Side "new"|"old" the file's text as it is, or before a change
+---@alias claude-ide.comments.State "draft"|"sent"|"answered"|"done"|"resolved"
+
+---@class claude-ide.comments.Entry
+---@field by "user"|"claude"
+---@field words string
+---@field at integer milliseconds since the epoch
+---@field sent? boolean the user's: Claude has got it
+---@field done? boolean Claude's: says that it is done
+
+---@class claude-ide.comments.Anchor
+---@field first integer from 0
+---@field lines string[] as they were
+---@field now { kind: "same" }|{ kind: "changed", first: integer, count: integer }|{ kind: "outdated", first: integer }
+
+---@class claude-ide.comments.Thread
+---@field id integer
+---@field path? string relative to the worktree; nil: about everything
+---@field side claude-ide.comments.Side
+---@field anchor? claude-ide.comments.Anchor nil: about the whole file
+---@field session? string
+---@field round? integer
+---@field entries claude-ide.comments.Entry[]
+---@field state claude-ide.comments.State
+
+---@class claude-ide.comments.Placed
+---@field id integer
+---@field first integer from 0
+---@field count integer
+---@field kind "same"|"changed"|"outdated"
+
+---@class claude-ide.comments.Worktree
+---@field folder string
+---@field threads claude-ide.comments.Thread[]
+---@field watcher? uv.uv_fs_event_t
+
+---@type table<string, claude-ide.comments.Worktree> by its top folder
+local worktrees = {}
+
+local FILE = "threads.json"
+
+at_exit("the comments", function()
+  for _, worktree in pairs(worktrees) do
+    if worktree.watcher then
+      worktree.watcher:close()
+      worktree.watcher = nil
+    end
+  end
+end)
+
+---The worktree of a file, or its folder outside of one.
+---@param path? string absolute; nil: Neovim's folder
+---@return string
+function M.root_of(path)
+  local cwd = paths.cwd()
+  local from = path or cwd
+  local root = vim.fs.root(from, ".git") or (paths.within(from, cwd) and cwd) or vim.fs.dirname(from)
+  return paths.normalize(root)
+end
+
+---@param root string
+---@param worktree claude-ide.comments.Worktree
+---@param request table
+---@param text? string
+---@return any? answer
+---@return string? err
+local function ask(root, worktree, request, text)
+  local answer, err = native.comments(worktree.folder, root, vim.json.encode(request), text)
+  if err then
+    log.warn("comments: %s", err)
+  end
+  return answer, err
+end
+
+---@param root string
+---@param worktree claude-ide.comments.Worktree
+local function read(root, worktree)
+  local threads = vim.uv.fs_stat(worktree.folder .. "/" .. FILE)
+    and ask(root, worktree, { list = vim.empty_dict() })
+  worktree.threads = threads or {}
+end
+
+---Follows what other Neovims change.
+---@param root string
+---@param worktree claude-ide.comments.Worktree
+local function watch(root, worktree)
+  if worktree.watcher or not vim.uv.fs_stat(worktree.folder) then
+    return
+  end
+  local watcher = assert(vim.uv.new_fs_event())
+  local changed = vim.schedule_wrap(function()
+    if worktree.watcher then
+      local before = vim.json.encode(worktree.threads)
+      read(root, worktree)
+      if vim.json.encode(worktree.threads) ~= before then
+        bus.emit("comments_changed", root)
+      end
+    end
+  end)
+  local ok = watcher:start(worktree.folder, {}, function(_, name)
+    if name == FILE then
+      changed()
+    end
+  end)
+  if ok then
+    worktree.watcher = watcher
+  else
+    watcher:close() -- too many watches: others' comments are seen with the next change here
+  end
+end
+
+---@param root string
+---@return claude-ide.comments.Worktree
+local function of(root)
+  local worktree = worktrees[root]
+  if not worktree then
+    local name = vim.fn.sha256(root):sub(1, 16)
+    worktree = { folder = vim.fn.stdpath("state") .. "/claude-ide/comments/" .. name, threads = {} }
+    worktrees[root] = worktree
+    read(root, worktree)
+    watch(root, worktree)
+  end
+  return worktree
+end
+
+---The threads of a worktree, oldest first.
+---@param root string
+---@return claude-ide.comments.Thread[]
+function M.threads(root)
+  return of(root).threads
+end
+
+---@param root string
+---@param id integer
+---@return claude-ide.comments.Thread?
+function M.thread(root, id)
+  return vim.iter(M.threads(root)):find(function(thread)
+    return thread.id == id
+  end)
+end
+
+---The threads of a side of a file.
+---@param root string
+---@param path string relative
+---@param side claude-ide.comments.Side
+---@return claude-ide.comments.Thread[]
+function M.of_file(root, path, side)
+  return vim.tbl_filter(function(thread)
+    return thread.path == path and thread.side == side
+  end, M.threads(root))
+end
+
+---Worktrees of this Neovim that have threads, and that of its folder.
+---@return string[]
+function M.roots()
+  of(M.root_of())
+  return vim.tbl_keys(worktrees)
+end
+
+---Carries out a request that changes threads (crates/comments/src/request.rs).
+---@param root string
+---@param request table
+---@param text? string of the file, in its buffer
+---@return any? answer
+---@return string? err for the user
+function M.change(root, request, text)
+  local worktree = of(root)
+  local answer, err = ask(root, worktree, request, text)
+  if err then
+    return nil, err
+  end
+  read(root, worktree)
+  watch(root, worktree)
+  bus.emit("comments_changed", root)
+  return answer
+end
+
+---Where the threads of a side of a file are in a text.
+---@param root string
+---@param place { path: string, side: claude-ide.comments.Side, known: { id: integer, first: integer }[], passing: boolean }
+---@param text string
+---@return claude-ide.comments.Placed[]
+function M.place(root, place, text)
+  local worktree = of(root)
+  local places = ask(root, worktree, { place = place }, text) or {}
+  if not place.passing then
+    read(root, worktree)
+  end
+  return places
+end
+
+---A text about threads: the message of a round, or what a model asks for.
+---@param root string
+---@param request table
+---@return string? text
+---@return string? err
+function M.text(root, request)
+  return ask(root, of(root), request)
+end
+
+return M

@@ -1,0 +1,75 @@
+-- The file that lines of a buffer belong to: the buffer's own, or the one of which a buffer of ours shows a text.
+local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.editor.buffer")
+local buffer_marks = lazy("claude-ide.ui.buffer_marks")
+local file_side = lazy("claude-ide.ui.file_side")
+local hidden = lazy("claude-ide.editor.buffer.hidden")
+local paths = lazy("claude-ide.base.path")
+local store = lazy("claude-ide.comments.store")
+
+local M = {}
+
+---A text of a file that a buffer shows.
+---@class claude-ide.comments.Shown
+---@field root string
+---@field path string relative to it
+---@field side claude-ide.comments.Side
+---@field is_file boolean the buffer is the file's own
+
+---@class claude-ide.comments.Target: claude-ide.comments.Shown
+---@field text string
+---@field first integer from 0
+---@field count integer
+
+---Buffers of ours that show all of a file's text.
+---@type table<claude-ide.ui.Kind, true?>
+local SIDES = { now = true, proposal = true, review = true }
+
+---@param path string absolute
+---@param side claude-ide.comments.Side
+---@param is_file boolean
+---@return claude-ide.comments.Shown
+local function shown(path, side, is_file)
+  local root = store.root_of(path)
+  return { root = root, path = paths.relative(path, root), side = side, is_file = is_file }
+end
+
+---@param buf integer
+---@return string
+function M.text(buf)
+  return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n") .. "\n"
+end
+
+---The text of a file that a buffer shows.
+---@param buf integer
+---@return claude-ide.comments.Shown?
+function M.shown_in(buf)
+  if buffer.is_file(buf) then
+    return shown(vim.api.nvim_buf_get_name(buf), "new", true)
+  end
+  local path = SIDES[buffer_marks.kind(buf) or ""] and file_side.at(buf, 1, 1)
+  return path and shown(path, file_side.is_old(buf) and "old" or "new", false) or nil
+end
+
+---@param buf integer
+---@param first integer from 1
+---@param last integer
+---@return claude-ide.comments.Target?
+function M.of(buf, first, last)
+  local found = M.shown_in(buf) --[[@as claude-ide.comments.Target?]]
+  if found then
+    found.text, found.first, found.count = M.text(buf), first - 1, last - first + 1
+    return found
+  end
+  local path, lnum = file_side.at(buf, first, last)
+  local file = path and lnum and hidden.load(path)
+  if not path or not lnum or not file then
+    return nil
+  end
+  local target = shown(path, "new", false) --[[@as claude-ide.comments.Target]]
+  target.text, target.first = M.text(file), lnum - 1
+  target.count = math.min(last - first + 1, vim.api.nvim_buf_line_count(file) - lnum + 1)
+  return target
+end
+
+return M

@@ -1,0 +1,185 @@
+-- The small window under a line in which the user writes a comment. What is typed is kept as it is typed: `:qa!` and a crash lose nothing.
+local lazy = require("claude-ide.lazy")
+local at_exit = lazy("claude-ide.base.at_exit")
+local border = lazy("claude-ide.ui.border")
+local ide_window = lazy("claude-ide.base.window")
+local key_list = lazy("claude-ide.ui.key_list")
+local notice = lazy("claude-ide.base.notice")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local safely = lazy("claude-ide.base.safely")
+local store = lazy("claude-ide.comments.store")
+local user_write = lazy("claude-ide.ui.user_write")
+
+local M = {}
+
+local WIDTH, HEIGHT, MOST_HEIGHT = 72, 3, 12
+---Above the floats that show a diff.
+local ZINDEX = 60
+---After a key.
+local PAUSE_MS = 150
+
+---@class claude-ide.comments.Draft
+---@field buf integer
+---@field win integer
+---@field id? integer nil: it has no words yet
+---@field begin fun(words: string): integer?, string? makes the thread
+---@field root string
+---@field kept string the words as kept last
+
+local draft ---@type claude-ide.comments.Draft?
+
+---@param one claude-ide.comments.Draft
+---@return string
+local function words_of(one)
+  return vim.trim(table.concat(vim.api.nvim_buf_get_lines(one.buf, 0, -1, false), "\n"))
+end
+
+---@param one claude-ide.comments.Draft
+local function keep(one)
+  local is_there = vim.api.nvim_buf_is_loaded(one.buf) -- not after `:q!`
+  local words = is_there and words_of(one) or one.kept
+  if words == one.kept then
+    return
+  end
+  local ok, err
+  if one.id then
+    ok, err = store.change(one.root, { write = { id = one.id, words = words } })
+    one.id = words ~= "" and one.id or nil
+  else
+    one.id, err = one.begin(words)
+    ok = one.id
+  end
+  if ok then
+    one.kept = words
+  else
+    notice.error(("The comment is not saved: %s."):format(err))
+  end
+end
+
+---@param one claude-ide.comments.Draft
+local function resize(one)
+  if vim.api.nvim_win_is_valid(one.win) then
+    local height = vim.api.nvim_win_text_height(one.win, {}).all
+    vim.api.nvim_win_set_config(one.win, { height = math.max(math.min(height, MOST_HEIGHT), HEIGHT) })
+  end
+end
+
+---Keeps the words, and closes the window.
+function M.close()
+  local one = draft
+  if not one then
+    return
+  end
+  keep(one)
+  draft = nil
+  if vim.api.nvim_get_current_buf() == one.buf and vim.fn.mode() == "i" then
+    vim.cmd.stopinsert()
+  end
+  ide_window.close(one.win)
+  own_buffer.delete(one.buf)
+end
+
+---@param one claude-ide.comments.Draft
+local function follow(one)
+  local timer = assert(vim.uv.new_timer())
+  ---@param events vim.api.keyset.events|vim.api.keyset.events[]
+  ---@param desc string
+  ---@param run fun(event: vim.api.keyset.create_autocmd.callback_args)
+  local function on(events, desc, run)
+    vim.api.nvim_create_autocmd(events, {
+      buffer = one.buf,
+      desc = "Claude Code: " .. desc,
+      callback = safely.wrap(desc, function(event)
+        if draft == one then
+          run(event)
+        end
+      end),
+    })
+  end
+  on({ "TextChanged", "TextChangedI" }, "keep what is typed in a comment", function()
+    vim.bo[one.buf].modified = false
+    timer:start(
+      PAUSE_MS,
+      0,
+      vim.schedule_wrap(function()
+        if draft == one then
+          keep(one)
+          resize(one)
+        end
+      end)
+    )
+  end)
+  on({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, "a written comment is kept", function(event)
+    if not user_write.copied(event, "the comment stays") then
+      vim.bo[one.buf].modified = false
+      keep(one)
+      vim.schedule(function()
+        if draft == one then
+          M.close()
+        end
+      end)
+    end
+  end)
+  on({ "WinLeave", "BufWinLeave" }, "close a comment that was left", function()
+    keep(one) -- Neovim may end before the next turn of the event loop
+    vim.schedule(function()
+      if draft == one then
+        M.close()
+      end
+    end)
+  end)
+  vim.api.nvim_create_autocmd("BufWipeout", {
+    buffer = one.buf,
+    desc = "Claude Code: a comment has ended",
+    callback = function()
+      timer:close()
+    end,
+  })
+end
+
+---Opens a window for words about a line of the current window.
+---@param opts { root: string, id?: integer, words: string, begin: fun(words: string): integer?, string? }
+---@param lnum integer from 1
+---@param title string
+function M.open(opts, lnum, title)
+  M.close()
+  at_exit("a comment", function()
+    if draft then
+      keep(draft)
+    end
+  end)
+  local width = math.max(math.min(WIDTH, vim.api.nvim_win_get_width(0) - 4), 20)
+  local buf = own_buffer.create({
+    kind = "comment",
+    name = { "Claude", "comment" },
+    lines = vim.split(opts.words, "\n", { plain = true }),
+    is_private = true,
+    bo = { buftype = "acwrite", filetype = "markdown" },
+  })
+  local win = vim.api.nvim_open_win(buf, true, {
+    relative = "win",
+    win = vim.api.nvim_get_current_win(),
+    bufpos = { lnum - 1, 0 },
+    row = 1,
+    col = 0,
+    width = width,
+    height = HEIGHT,
+    border = border(),
+    title = (" %s "):format(title),
+    footer = " ZZ keep · empty removes ",
+    style = "minimal",
+    zindex = ZINDEX,
+  })
+  local wo = vim.wo[win][0]
+  wo.wrap, wo.linebreak = true, true
+  ---@type claude-ide.comments.Draft
+  local one = { buf = buf, win = win, id = opts.id, begin = opts.begin, root = opts.root, kept = opts.words }
+  draft = one
+  local option = { name = "close", keys = { "q" }, desc = "keep the comment" }
+  key_list.map(buf, option, M.close)
+  follow(one)
+  resize(one)
+  vim.cmd.startinsert({ bang = true })
+end
+
+return M

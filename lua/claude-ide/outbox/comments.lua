@@ -1,0 +1,173 @@
+-- Sends the comments that the user has written as one message, after a look at it: what is removed there is held back.
+-- Invariant: a comment counts as sent once the message was handed over, and only with the words that it had.
+local lazy = require("claude-ide.lazy")
+local comments = lazy("claude-ide.comments")
+local counted = lazy("claude-ide.base.counted")
+local guard_window = lazy("claude-ide.ui.guard.window")
+local ide_window = lazy("claude-ide.base.window")
+local notice = lazy("claude-ide.base.notice")
+local outbox = lazy("claude-ide.outbox")
+local own_buffer = lazy("claude-ide.ui.own_buffer")
+local route_to = lazy("claude-ide.outbox.route")
+local safely = lazy("claude-ide.base.safely")
+local sessions = lazy("claude-ide.sessions")
+local store = lazy("claude-ide.comments.store")
+local terminals = lazy("claude-ide.terminal")
+local text_float = lazy("claude-ide.ui.text_float")
+local user_write = lazy("claude-ide.ui.user_write")
+
+local M = {}
+
+---@class claude-ide.outbox.Said
+---@field id integer
+---@field words string
+
+---Rounds on their way, by worktree and thread.
+---@type table<string, true?>
+local on_its_way = {}
+
+---@param root string
+---@param id integer
+---@return string
+local function name_of(root, id)
+  return root .. "\n" .. id
+end
+
+---@param root string
+---@return claude-ide.outbox.Said[]
+local function to_send(root)
+  local said = {} ---@type claude-ide.outbox.Said[]
+  for _, thread in ipairs(comments.in_order(root)) do
+    for _, entry in ipairs(on_its_way[name_of(root, thread.id)] and {} or thread.entries) do
+      if entry.by == "user" and not entry.sent then
+        said[#said + 1] = { id = thread.id, words = entry.words }
+      end
+    end
+  end
+  return said
+end
+
+---The session that gets the comments: that of the current terminal, or a chat's.
+---@return string? session
+---@return claude-ide.outbox.Route|string route or why there is none
+local function receiver()
+  sessions.attach()
+  local current = terminals.session()
+  local chats = package.loaded["claude-ide.chat"]
+  local chat = type(chats) == "table" and chats.list()[1]
+  local session = current and current.id or (chat and chat.session)
+  if not session then
+    return nil, "Claude is not running: `:Claude` starts it"
+  end
+  local route, why = route_to.of(session)
+  if not route then
+    return nil, why or "the session cannot be written to"
+  end
+  return session, route
+end
+
+---@param root string
+---@param said claude-ide.outbox.Said[]
+---@param text string
+---@return boolean
+local function hand_over(root, said, text)
+  local session, route = receiver()
+  if not session then
+    notice.warn(("Not sent: %s."):format(route))
+    return false
+  end
+  for _, one in ipairs(said) do
+    on_its_way[name_of(root, one.id)] = true
+  end
+  outbox.send({
+    kind = "comments",
+    session = session,
+    text = text,
+    ran = route.kind ~= "dead",
+    done = function(err)
+      for _, one in ipairs(said) do
+        on_its_way[name_of(root, one.id)] = nil
+      end
+      if err then
+        notice.warn(("Comments not sent: %s."):format(err))
+        return
+      end
+      store.change(root, { sent = { session = session, said = said } })
+      notice.info(("Sent %s to Claude."):format(counted(#said, "comment")))
+    end,
+  })
+  return true
+end
+
+---Those of which the text still has the number.
+---@param said claude-ide.outbox.Said[]
+---@param text string
+---@return claude-ide.outbox.Said[]
+local function left_in(said, text)
+  return vim.tbl_filter(function(one)
+    return ("\n" .. text):find(("\n[%d]"):format(one.id), 1, true) ~= nil
+  end, said)
+end
+
+---@param root string
+---@param said claude-ide.outbox.Said[]
+---@param text string
+local function preview(root, said, text)
+  local lines = vim.split(text, "\n", { plain = true })
+  local buf = own_buffer.create({
+    kind = "round",
+    name = { "Claude", "comments to send" },
+    lines = lines,
+    is_private = true,
+    bo = { buftype = "acwrite", filetype = "markdown" },
+  })
+  local win = text_float.open(buf, "Comments to send · ZZ send · q not now", #lines + 1)
+  vim.wo[win][0].conceallevel = 0 -- what is shown is what is sent
+  local function close()
+    ide_window.close(win)
+    own_buffer.delete(buf)
+  end
+  local send = safely.wrap("send comments", function()
+    local now = vim.trim(table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n"))
+    local left = left_in(said, now)
+    if not left[1] then
+      notice.info("No comments are left to send.")
+    elseif hand_over(root, left, now) then
+      close()
+    end
+  end)
+  vim.api.nvim_create_autocmd({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, {
+    buffer = buf,
+    desc = "Claude Code: a round that is written is sent",
+    callback = function(event)
+      if not user_write.copied(event, "the comments are not sent") and user_write.is_asked(buf) then
+        vim.schedule(send)
+      end
+    end,
+  })
+  guard_window.map(buf, { "ZZ" }, "send the comments", send)
+  guard_window.map(buf, { "q" }, "send nothing now", close)
+end
+
+---Shows the comments that wait, to be sent.
+---@param root? string default: of Neovim's folder
+---@return boolean? ok
+---@return string? err
+function M.send(root)
+  root = root or store.root_of(vim.api.nvim_buf_get_name(0):match("^/.*"))
+  local said = to_send(root)
+  if not said[1] then
+    return nil, next(on_its_way) and "The comments wait in the outbox." or "There are no comments to send."
+  end
+  local ids = vim.tbl_map(function(one)
+    return one.id
+  end, said)
+  local text, err = store.text(root, { round = { ids = ids, withheld = comments.withheld(root) } })
+  if not text then
+    return nil, err
+  end
+  preview(root, said, text)
+  return true
+end
+
+return M

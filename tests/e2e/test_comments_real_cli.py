@@ -1,0 +1,53 @@
+"""A round of comments with the real CLI: written on lines, sent in one message, answered beside the code."""
+
+import pytest
+from terminal_steps import IDLE, begin
+
+from harness.scripted_model import Reply
+
+pytestmark = [pytest.mark.cli, pytest.mark.every_nvim]
+
+TEXT = "one\ntwo\nthree\n"
+
+
+def comment(nvim, lnum, words):
+    nvim.keys(f"{lnum}G:Claude comment<CR>")
+    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
+    nvim.keys(words + "<Esc>ZZ")
+    nvim.wait("(vim.b.claude_ide or {}).kind ~= 'comment'", what="the comment to be closed")
+
+
+def test_a_round_is_sent_and_answered_beside_the_lines(start_with_claude, mock_api):
+    nvim = start_with_claude(args=["a.txt"], files={"a.txt": TEXT}, notices=True)
+    begin(nvim, mock_api)
+    nvim.keys("<C-\\><C-n>")
+    nvim.cmd("wincmd p")
+    comment(nvim, 1, "Why one?")
+    comment(nvim, 3, "Make it THREE.")
+    nvim.wait_screen("▎you: Make it THREE. (not sent)")
+    nvim.keys(":Claude comments send<CR>")
+    nvim.wait_kind("round")
+    nvim.wait_screen("[2] a.txt:3")
+    edit = {"file_path": str(nvim.project / "a.txt"), "old_string": "three", "new_string": "THREE"}
+    said = "mcp__nvim__comment_reply"
+    mock_api.script(
+        Reply(calls=[("Read", {"file_path": str(nvim.project / "a.txt")})]),
+        Reply(calls=[(said, {"id": 1, "text": "It is the first."})]),
+        Reply(calls=[("Edit", edit)]),
+        Reply(calls=[(said, {"id": 2, "text": "Changed.", "done": True})]),
+        Reply(text="Both are answered."),
+    )
+    asked = len(mock_api.requests)
+    nvim.keys("ZZ")
+    nvim.wait_notice("Sent 2 comments to Claude.")
+    nvim.wait(lambda: len(mock_api.requests) > asked + 1, what="the model to be asked")
+    prompt = str(mock_api.requests[-1]["messages"])
+    assert "[1] (question) a.txt:1\\n> one\\nWhy one?" in prompt and "[2] a.txt:3\\n> three\\nMake it THREE." in prompt
+    nvim.wait_kind("proposal")
+    nvim.wait_screen("Claude: It is the first.")  # beside the diff, too
+    nvim.keys_count()
+    nvim.keys("ZZ")
+    nvim.wait_screen("Claude: Changed.")
+    nvim.wait_screen("says it is done")
+    nvim.wait(IDLE, what="the turn to be over")
+    assert (nvim.project / "a.txt").read_text() == TEXT.replace("three", "THREE")

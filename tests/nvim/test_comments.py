@@ -1,0 +1,254 @@
+"""Comments on lines of files: written, kept, shown beside their lines, followed, answered by agents."""
+
+import os
+import re
+import signal
+
+import pytest
+from review_steps import review, turn
+
+from harness.client import RpcError, ToolError
+
+TEXT = "one\ntwo\nthree\nfour\nfive\n"
+FILES = {"a.txt": TEXT, ".git/HEAD": "ref: refs/heads/main\n"}
+THREADS = "require('claude-ide.comments.store').threads(require('claude-ide.comments.store').root_of())"
+PLACED = """
+local buf = vim.fn.bufnr("a.txt")
+local namespace = vim.api.nvim_get_namespaces()["claude-ide.comments"]
+local found = {}
+for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, namespace, 0, -1, { details = true })) do
+  if mark[4].virt_lines then
+    local words = {}
+    for _, line in ipairs(mark[4].virt_lines) do
+      words[#words + 1] = table.concat(vim.tbl_map(function(chunk) return chunk[1] end, line))
+    end
+    found[#found + 1] = { mark[2] + 1, words }
+  end
+end
+return found
+"""
+
+
+def threads(nvim):
+    return nvim.lua(f"return {THREADS}")
+
+
+def start(start_nvim, **more):
+    return start_nvim(args=["a.txt"], files=FILES, notices=True, **more)
+
+
+def write(nvim, lnum, words):
+    """Writes a comment on a line of the current window."""
+    nvim.keys(f"{lnum}G:Claude comment<CR>")
+    nvim.wait_kind("comment")
+    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
+    nvim.keys(words + "<Esc>ZZ")
+    nvim.wait("(vim.b.claude_ide or {}).kind ~= 'comment'", what="the comment to be closed")
+
+
+def shown(nvim):
+    """The lines with comments, and what stands below them."""
+    return [(lnum, "\n".join(lines)) for lnum, lines in nvim.lua(PLACED)]
+
+
+def wait_shown(nvim, *wanted):
+    nvim.wait(lambda: [(lnum, words) for lnum, words in shown(nvim)] == list(wanted), what=f"{wanted}")
+
+
+@pytest.mark.every_nvim
+def test_a_comment_stands_below_its_line_and_is_there_in_the_next_neovim(start_nvim):
+    nvim = start(start_nvim)
+    write(nvim, 2, "why not 2?")
+    nvim.wait_screen(re.compile(r"▎ two *\n +▎you: why not 2\? \(not sent\)"))
+    assert nvim.lua("return vim.fn.getline(1, '$')") == TEXT.splitlines()
+    assert nvim.lua("return vim.api.nvim_get_mode().mode") == "n"
+    nvim.quit()
+    again = start(start_nvim)
+    again.lua("require('claude-ide.comments').attach()")
+    again.wait_screen("▎you: why not 2? (not sent)")
+    write(again, 2, "<C-o>0And ")
+    again.wait_screen("▎you: And why not 2? (not sent)")
+    write(again, 2, "<C-u>")
+    again.wait(lambda: threads(again) == [] and shown(again) == [], what="the empty comment to be gone")
+
+
+@pytest.mark.every_nvim
+def test_what_is_typed_is_there_after_a_crash(start_nvim):
+    nvim = start(start_nvim)
+    nvim.keys("2G:Claude comment<CR>")
+    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
+    nvim.keys("half a com")
+    nvim.wait(f"({THREADS}[1] or {{ entries = {{ {{ words = '' }} }} }}).entries[1].words == 'half a com'")
+    os.kill(nvim.server_pid, signal.SIGKILL)
+    nvim.wait(lambda: not nvim.running(), what="it to be dead")
+    again = start(start_nvim)
+    assert [thread["entries"][0]["words"] for thread in threads(again)] == ["half a com"]
+
+
+@pytest.mark.parametrize("quits", [":qa!<CR>", ":wqa<CR>", ":only<CR>:qa!<CR>", "ZQ:qa!<CR>"])
+def test_no_way_to_quit_loses_what_was_typed(start_nvim, quits):
+    nvim = start(start_nvim)
+    nvim.keys("2G:Claude comment<CR>")
+    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
+    nvim.keys("all of it<Esc>" + quits)
+    nvim.wait(lambda: not nvim.running(), what="Neovim to end")
+    assert nvim.terminal.exit_code() == 0
+    again = start(start_nvim)
+    assert [thread["entries"][0]["words"] for thread in threads(again)] == ["all of it"]
+
+
+@pytest.mark.every_nvim
+def test_a_comment_follows_its_lines_and_says_when_they_change_or_go(start_nvim):
+    nvim = start(start_nvim)
+    nvim.keys("2GVj:Claude comment<CR>")
+    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
+    nvim.keys("both<Esc>ZZ")
+    wait_shown(nvim, (3, "▎you: both (not sent)"))
+    nvim.keys("ggOzero<Esc>")
+    wait_shown(nvim, (4, "▎you: both (not sent)"))
+    nvim.keys("3GA!<Esc>")
+    wait_shown(nvim, (4, "▎you: both (not sent, changed since)"))
+    nvim.keys("u")
+    wait_shown(nvim, (4, "▎you: both (not sent)"))
+    nvim.keys("3Gdj")
+    wait_shown(nvim, (3, "▎you: both (not sent, its lines are gone)"))
+    nvim.keys("u:w<CR>")
+    wait_shown(nvim, (4, "▎you: both (not sent)"))
+
+
+def test_a_file_that_an_agent_writes_takes_its_comments_along(start_nvim):
+    nvim = start(start_nvim)
+    nvim.start_server()
+    write(nvim, 4, "about four")
+    nvim.project.joinpath("a.txt").write_text("new\n" + TEXT.replace("two\n", ""))
+    nvim.wait(lambda: nvim.lines()[0] == "new", what="the file to be reloaded")
+    wait_shown(nvim, (4, "▎you: about four (not sent)"))
+    nvim.project.joinpath("a.txt").write_text("new\none\n")
+    wait_shown(nvim, (2, "▎you: about four (not sent, its lines are gone)"))
+    nvim.keys("gC")  # no key of ours in a user's file
+    nvim.cmd("2")
+    nvim.lua("assert(require('claude-ide.comments').toggle())")
+    nvim.wait_screen("▎> four")
+
+
+def test_of_equal_lines_the_one_is_followed_that_the_cursor_was_on(start_nvim):
+    nvim = start_nvim(args=["a.txt"], files=FILES | {"a.txt": "x\nx\nx\n"}, notices=True)
+    write(nvim, 2, "this")
+    nvim.keys("ggyyP:w<CR>")
+    wait_shown(nvim, (3, "▎you: this (not sent)"))
+    nvim.keys("Gyyp:w<CR>")
+    wait_shown(nvim, (3, "▎you: this (not sent)"))
+
+
+@pytest.mark.every_nvim
+def test_two_neovims_of_a_project_agree(start_nvim):
+    one = start(start_nvim)
+    other = start(start_nvim)
+    other.lua("require('claude-ide.comments').attach()")
+    write(one, 2, "from the first")
+    write(one, 3, "<Esc>")
+    other.lua(f"return {THREADS}")
+    write(other, 4, "from the second")
+    wait_shown(other, (2, "▎you: from the first (not sent)"), (4, "▎you: from the second (not sent)"))
+    wait_shown(one, (2, "▎you: from the first (not sent)"), (4, "▎you: from the second (not sent)"))
+
+
+@pytest.mark.every_nvim
+def test_an_agent_sees_what_was_sent_answers_it_and_points_at_lines(start_nvim, connect_agent):
+    nvim = start(start_nvim)
+    agent = connect_agent(nvim)
+    write(nvim, 2, "why?")
+    assert agent.call("comments") == ["There are no comments."]
+    sent = {"session": "s", "said": [{"id": 1, "words": "why?"}]}
+    nvim.lua("local s = require('claude-ide.comments.store') assert(s.change(s.root_of(), { sent = ... }))", sent)
+    assert agent.call("comments") == ["[1] open · a.txt:2\n> two\nuser: why?"]
+    assert agent.call("comment_reply", id=1, text="Because\u200b.\nIt is so.") == ["The user sees it."]
+    nvim.wait_notice("Claude answered comment 1.")
+    nvim.wait_screen("▎you: why? · Claude: Because<200b>. It is so.")
+    assert agent.call("comment_add", path="a.txt", line=4, end_line=5, text="Look.") == [
+        "Shown to the user as comment 2."
+    ]
+    wait_shown(nvim, (2, "▎you: why? · Claude: Because<200b>. It is so."), (5, "▎Claude: Look."))
+    with pytest.raises(ToolError, match="there is no comment 9"):
+        agent.call("comment_reply", id=9, text="?")
+    with pytest.raises(RpcError, match="the file has 5 lines"):
+        agent.call("comment_add", path="a.txt", line=9, text="?")
+
+
+def test_the_keys_go_from_comment_to_comment_over_files(start_nvim):
+    nvim = start_nvim(args=["a.txt", "b.txt"], files=FILES | {"b.txt": "alpha\nbeta\n"}, notices=True)
+    write(nvim, 2, "first")
+    write(nvim, 4, "second")
+    nvim.cmd("edit b.txt")
+    write(nvim, 2, "third")
+    nvim.cmd("buffer a.txt | 1")
+    jump = "return require('claude-ide.comments').jump(...) and { vim.fn.expand('%:t'), vim.fn.line('.') }"
+    assert [nvim.lua(jump, 1) for _ in range(3)] == [["a.txt", 2], ["a.txt", 4], ["b.txt", 2]]
+    assert nvim.lua("return (select(2, require('claude-ide.comments').jump(1)))") == "No more comments."
+    assert nvim.lua(jump, -1)[0] == "a.txt"
+    nvim.cmd("Claude comments quickfix")
+    nvim.wait("vim.bo.buftype == 'quickfix'")
+    assert [line.split("|")[0] for line in nvim.lines()] == ["a.txt", "a.txt", "b.txt"]
+    assert [line.rsplit("| ", 1)[1] for line in nvim.lines()] == [
+        "to send: first",
+        "to send: second",
+        "to send: third",
+    ]
+
+
+def test_a_file_of_another_version_is_left_alone_and_the_user_is_told(start_nvim, tmp_path):
+    nvim = start(start_nvim)
+    write(nvim, 2, "kept")
+    (file,) = (nvim.home / ".local/state").rglob("threads.json")
+    file.write_text('{"version": 9}')
+    nvim.keys("3G:Claude comment<CR>")
+    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
+    nvim.keys("lost?<Esc>ZZ")
+    nvim.wait_notice("The comment is not saved")
+    assert file.read_text() == '{"version": 9}'
+
+
+@pytest.mark.every_nvim
+def test_a_comment_on_a_proposal_stays_with_the_file(start_nvim, connect):
+    nvim = start(start_nvim)
+    client = connect(nvim)
+    path = nvim.project / "a.txt"
+    proposed = TEXT.replace("two", "TWO")
+    names = {"old_file_path": str(path), "new_file_path": str(path), "tab_name": "t"}
+    opened = client.start_call("openDiff", new_file_contents=proposed, **names)
+    nvim.wait_kind("proposal")
+    nvim.keys_count()
+    nvim.keys("2Ggcc")
+    nvim.wait_kind("comment")
+    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
+    nvim.keys("why capitals?<Esc>ZZ")
+    nvim.wait_kind("proposal")
+    nvim.wait_screen(re.compile(r"TWO +▎you: why capitals\? \(not sent\)"))  # at the line's end: the windows stay level
+    nvim.keys_count()
+    nvim.keys("ZZ")
+    client.result(opened)
+    path.write_text(proposed)
+    nvim.wait(lambda: nvim.lines() == proposed.splitlines(), what="the file to be reloaded")
+    wait_shown(nvim, (2, "▎you: why capitals? (not sent)"))
+
+
+@pytest.mark.every_nvim
+def test_the_keys_of_a_review_comment_on_both_sides_and_go_with_it(start_nvim, connect):
+    nvim = start_nvim(args=["a.txt"], files=FILES, notices=True)
+    nvim.lua("vim.keymap.set('n', 'gcc', function() mine = true end, { buffer = true })")
+    turn(nvim, connect(nvim), a_txt=TEXT.replace("two", "TWO"))
+    nvim.wait(lambda: nvim.lines()[1] == "TWO", what="the file to be reloaded")
+    review(nvim)
+    nvim.keys("2GgcjI see<Esc>ZZ")
+    nvim.wait(f"#{THREADS} == 1", what="the comment")
+    assert (threads(nvim)[0]["side"], threads(nvim)[0]["anchor"]["lines"]) == ("new", ["TWO", "three"])
+    nvim.keys("<C-w>h2Ggcc")
+    nvim.wait_kind("comment")
+    nvim.keys("it was fine<Esc>ZZ")
+    nvim.wait(f"#{THREADS} == 2", what="the comment on the text before")
+    assert (threads(nvim)[1]["side"], threads(nvim)[1]["anchor"]["lines"]) == ("old", ["two"])
+    nvim.keys("q")
+    nvim.wait("#vim.api.nvim_list_tabpages() == 1")
+    nvim.keys("gcc")
+    nvim.wait("mine == true", what="the user's own key")
+    wait_shown(nvim, (3, "▎you: I see (not sent)"))
