@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use crate::blobs::{BlobId, Blobs, Bytes};
+use crate::callers::{Caller, Callers};
 use crate::lines::{Line, decode};
 use crate::regions::{Actor, Region, advance, drop_gone};
 use crate::turns::TurnId;
@@ -140,6 +141,8 @@ pub(crate) struct History {
     /// The number of names (hard links) before it was changed.
     pub(crate) links: u64,
     pub(crate) source: Source,
+    /// Whose calls changed which lines.
+    pub(crate) callers: Callers,
     /// Whether the file is private: its texts stay off the disk.
     secret: bool,
 }
@@ -163,12 +166,18 @@ impl History {
             mode: None,
             links: 1,
             source,
+            callers: Callers::default(),
             secret,
         }
     }
 
     pub(crate) fn last(&self) -> Option<&Step> {
         self.steps.last()
+    }
+
+    /// A call has changed the file.
+    pub(crate) fn called(&mut self, blobs: &mut Blobs, caller: &Caller, before: Option<&[u8]>, after: &[u8]) {
+        self.callers.add(blobs, self.secret, caller, before.unwrap_or_default(), after);
     }
 
     fn put(&self, blobs: &mut Blobs, bytes: Option<&[u8]>) -> Option<BlobId> {

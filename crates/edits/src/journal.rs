@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use crate::blobs::{Blobs, Bytes, Folder, Stored};
+use crate::callers::Caller;
 use crate::history::{Copied, Found, History, Noted, Source, same};
 use crate::regions::{Actor, State};
 use crate::turns::{ClientId, Millis, TurnEvent, TurnId, Turns};
@@ -59,6 +60,8 @@ pub struct Reported<'a> {
     pub turn: TurnId,
     /// Whether the user changed the proposal, and so has seen it.
     pub by_user: bool,
+    /// The call that made it.
+    pub caller: &'a Caller,
 }
 
 /// Events for Lua, in order.
@@ -287,6 +290,7 @@ impl Journal {
                 }
                 if self.blobs.is_full() && whole && file.turn.is_none() && may_go(file) {
                     file.forget_oldest(&mut self.blobs);
+                    file.callers.forget(&mut self.blobs);
                     forgotten.push((*id, Bytes::clone(&file.real)));
                 }
             }
@@ -445,20 +449,29 @@ impl Journal {
         let by_user = edit.by_user || same(self.accepted.get(&file.path), Some(&after));
         let actor = if by_user { Actor::Accepted } else { Actor::Claude };
         let id = if let Some(id) = known {
-            if !self.amend(id, actor, &edit, before.as_deref(), &after) {
+            let is_news = self.amend(id, actor, &edit, before.as_deref(), &after);
+            self.called(id, &edit, before.as_deref(), &after);
+            if !is_news {
                 return false;
             }
-            self.changed(id);
-            self.make_room();
             id
         } else {
             let (id, _) = self.open(file, before.as_deref(), now);
             let noted = Noted { actor, bytes: Some(&after), turn: Some(edit.turn), undone: None, now: now.nanos };
             self.record(id, &noted);
+            self.called(id, &edit, before.as_deref(), &after);
             id
         };
         self.announce(id, edit.turn, actor);
         true
+    }
+
+    fn called(&mut self, id: FileId, edit: &Reported<'_>, before: Option<&[u8]>, after: &[u8]) {
+        let Some(file) = self.files.get_mut(&id) else { return };
+        file.called(&mut self.blobs, edit.caller, before, after);
+        self.changed(id);
+        self.make_room();
+        self.events.push(Event::Stale(id));
     }
 
     fn texts(&self, id: FileId) -> Vec<Option<Bytes>> {

@@ -5,6 +5,7 @@
 //! Claude's, and `view` maps that onto the current text. `checkpoints` runs git and waits for it.
 
 mod blobs;
+mod callers;
 pub mod checkpoints;
 mod diff;
 mod history;
@@ -19,6 +20,7 @@ mod turns;
 mod view;
 
 pub use blobs::{Bytes, Stored};
+pub use callers::{CallId, Caller};
 pub use diff::{Hunk as LineHunk, line_hunks};
 pub use history::{Found, Source};
 pub use journal::{Event, File, FileId, Journal, Moment, Opened, Reported, Undo, Undone};

@@ -51,6 +51,11 @@ pub(crate) struct Region {
 }
 
 impl Region {
+    #[cfg(test)]
+    pub(crate) const fn new(start: usize, count: usize, before: Vec<Line>, state: State) -> Self {
+        Self { start, count, before, state, left: None }
+    }
+
     pub(crate) const fn end(&self) -> usize {
         self.start + self.count
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::blobs::{Blobs, Bytes};
+use crate::callers::CallId;
 use crate::history::{History, Source};
 use crate::lines::{Line, decode, encode, readable, slice};
 use crate::regions::{Actor, Region, State, advance, drop_gone, revert};
@@ -190,17 +191,18 @@ impl View {
         (self.was_there(history) || !lines.is_empty()).then(|| encode(&lines))
     }
 
-    fn hunks(&self) -> (Vec<Hunk>, Vec<u8>) {
+    fn hunks(&self, callers: Vec<Vec<CallId>>) -> (Vec<Hunk>, Vec<u8>) {
         let (mut added, mut removed) = (0, 0);
         let mut hunks = Vec::with_capacity(self.regions.len());
         let mut claudes = Vec::new();
-        for (index, region) in self.regions.iter().enumerate() {
+        for ((index, region), calls) in self.regions.iter().enumerate().zip(callers) {
             hunks.push(Hunk {
                 before_start: (region.start + added).saturating_sub(removed),
                 before: owned(&region.before),
                 start: region.start,
                 after: owned(slice(&self.lines, region.start, region.count)),
                 state: region.state,
+                calls,
                 reviewed: self.waiting.as_ref().is_some_and(|all| self.waiting_without(&[index]).len() == all.len()),
             });
             if region.state != State::Gone {
@@ -214,7 +216,8 @@ impl View {
 
     /// `None` if the user has undone all of it.
     pub(crate) fn describe(self, history: &History, blobs: &Blobs) -> Option<Change> {
-        let (hunks, without) = self.hunks();
+        let text = self.current.as_deref().unwrap_or_default();
+        let (hunks, without) = self.hunks(history.callers.of(blobs, text, &self.regions));
         let before = self.first.checked_sub(1).and_then(|step| history.bytes(blobs, step));
         let (mut added, mut removed, mut conflicts, mut left) = (0, 0, 0, false);
         for hunk in hunks.iter().filter(|hunk| hunk.state != State::Gone) {
@@ -293,6 +296,8 @@ pub struct Hunk {
     pub state: State,
     /// Whether it is fully reviewed.
     pub reviewed: bool,
+    /// The calls that made it, the latest first; none if that is not known.
+    pub calls: Vec<CallId>,
 }
 
 /// Claude's changes to a file.

@@ -10,8 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use claude_ide_edits::{
-    Activity, Actor, Change, ClientId, Event, File, FileId, Found, Hunk, Journal, LineHunk, Moment, Now, OnDisk,
-    Opened, Progress, Prompt, Reported, Scope, Source, Turn, TurnEvent, Undone, line_hunks, three_way,
+    Activity, Actor, Caller, Change, ClientId, Event, File, FileId, Found, Hunk, Journal, LineHunk, Moment, Now,
+    OnDisk, Opened, Progress, Prompt, Reported, Scope, Source, Turn, TurnEvent, Undone, line_hunks, three_way,
 };
 use once_cell::sync::Lazy;
 
@@ -311,11 +311,12 @@ fn found(journal: &mut Journal, given: &mut Arguments) -> Result<Value, Error> {
     Ok(of_file(journal, id))
 }
 
-/// `reported(path, real, secret, client, time, by_user, transcript, call, most)`: a call changed a file at a time. Its texts
-/// stay in the library; of more than `most` bytes they are not kept.
+/// `reported(path, real, secret, client, time, ended, by_user, transcript, call, most)`: a call changed a file at a time. Its
+/// texts stay in the library; of more than `most` bytes they are not kept.
 fn reported(journal: &mut Journal, given: &mut Arguments) -> Result<Value, Error> {
     let file = opened(given, Source::Transcript)?;
-    let (client, time, by_user) = (client(given)?, given.id("time")?, given.flag("by_user")?);
+    let (client, time, ended) = (client(given)?, given.id("time")?, given.id("ended")?);
+    let by_user = given.flag("by_user")?;
     let (transcript, call, most) = (given.id("transcript")?, given.text("call")?, given.id("most")?);
     let Some(texts) = sessions::take_texts(transcript, &call) else { return Ok(Value::Bool(false)) };
     let turn = journal.turns().at(client, time, now().millis);
@@ -329,7 +330,8 @@ fn reported(journal: &mut Journal, given: &mut Arguments) -> Result<Value, Error
         OnDisk::Missing => None,
         OnDisk::TooLarge | OnDisk::Unreadable(_) => return Ok(Value::Bool(false)),
     };
-    let edit = Reported { before, after, current: current.as_deref(), turn, by_user };
+    let caller = Caller { call: call.into(), ended };
+    let edit = Reported { before, after, current: current.as_deref(), turn, by_user, caller: &caller };
     Ok(Value::Bool(journal.reported(file, edit, now())))
 }
 
@@ -431,6 +433,7 @@ fn of_hunk(hunk: &Hunk) -> Value {
         ("current_start", count(hunk.start + 1)),
         ("state", Value::Text(hunk.state.name())),
         ("reviewed", Value::Bool(hunk.reviewed)),
+        ("calls", list(&hunk.calls, |call| bytes(call.as_bytes()))),
     ])
 }
 

@@ -204,6 +204,11 @@
 ---@field said? string the last line of what Claude said before it
 
 ---A tool call with a result.
+---The place of a call in its conversation, from 1.
+---@class claude-ide.sessions.Step
+---@field turn? integer of the session; nil: a subagent's
+---@field number integer among the calls of that turn
+
 ---@class claude-ide.sessions.EndedCall
 ---@field id string
 ---@field name string
@@ -213,6 +218,7 @@
 ---@field end? integer when it had its result
 ---@field allowed_by? claude-ide.sessions.AllowedBy
 ---@field command? string a shell command that the CLI allowed by itself
+---@field step? claude-ide.sessions.Step nil: not known
 ---@field change? claude-ide.sessions.ChangedFile
 ---@field location? claude-ide.sessions.Location
 ---@field failure? { path?: string, words: string } the file that it was to change, and the beginning of what the model was told

@@ -98,6 +98,7 @@ impl Desk {
             current: disk.as_deref().map(str::as_bytes),
             turn,
             by_user,
+            caller: &Caller { call: now.millis.to_string().into(), ended: now.millis },
         };
         self.journal.reported(opened(), reported, now)
     }
@@ -602,4 +603,25 @@ fn a_proposal_that_the_user_changed_needs_no_review() {
     assert!(desk.reported_by(turn, "one\ntwo\n", "one\nTWO, said I\n", true));
     assert_eq!(desk.change(Scope::Unreviewed), None);
     assert_eq!(desk.change(Scope::All).unwrap().hunks.len(), 1);
+}
+
+#[test]
+fn hunks_name_the_calls_that_made_them() {
+    let mut desk = Desk::new("a\nb\nc\nd\ne\nf\n");
+    let turn = desk.prompt();
+    desk.claude(turn, "a\nB\nc\nd\nE\nf\n");
+    let calls = |desk: &mut Desk| -> Vec<usize> {
+        desk.change(Scope::Unreviewed).unwrap().hunks.iter().map(|hunk| hunk.calls.len()).collect()
+    };
+    assert_eq!(calls(&mut desk), [0, 0], "no transcript has told");
+    let before = desk.journal.revision(desk.id);
+    assert!(!desk.reported(turn, "a\nb\nc\nd\ne\nf\n", "a\nB\nc\nd\ne\nf\n"), "it is known");
+    assert_ne!(desk.journal.revision(desk.id), before);
+    assert_eq!(calls(&mut desk), [1, 0]);
+    desk.reported(turn, "a\nB\nc\nd\ne\nf\n", "a\nB\nc\nd\nE\nf\n");
+    assert_eq!(calls(&mut desk), [1, 1]);
+    desk.undo(Scope::Unreviewed, Undone::Hunk(0));
+    assert_eq!(calls(&mut desk), [1]);
+    desk.user("0\na\nb\nc\nd\nE\nf\n");
+    assert_eq!(calls(&mut desk), [1]);
 }

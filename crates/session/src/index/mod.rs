@@ -14,6 +14,7 @@ mod node;
 mod opening;
 mod results;
 mod rows;
+mod step;
 mod tree;
 
 use std::collections::{HashMap, HashSet};
@@ -28,6 +29,7 @@ use link::Link;
 pub use node::{Branch, Delta, Row, ToolRow};
 pub(crate) use node::{LineRef, Node, Tool, ToolEnd};
 use opening::{Openings, starts_agent};
+pub use step::Step;
 
 /// Which messages of a file are its conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

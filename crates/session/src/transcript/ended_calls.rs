@@ -11,7 +11,7 @@ use crate::arguments::Arguments;
 use crate::cancel::Cancel;
 use crate::error::SessionError;
 use crate::id::{Name, NodeId};
-use crate::index::LineRef;
+use crate::index::{LineRef, Step};
 use crate::line_body::Body;
 use crate::message::{Block, Part};
 use crate::model::{AllowedBy, ToolStatus};
@@ -48,6 +48,8 @@ pub struct EndedCall {
     pub end: Option<Millis>,
     /// What let it run, if known.
     pub allowed_by: Option<AllowedBy>,
+    /// Its place in its conversation, if the whole of that is known.
+    pub step: Option<Step>,
     /// A shell command that the CLI allowed by itself.
     pub command: Option<String>,
     /// The file that it changed.
@@ -160,6 +162,7 @@ impl Transcript {
             }
             _ => None,
         };
+        let step = self.index.step(&id).filter(|_| self.complete);
         let location = raw.and_then(|raw| locations::of_result(raw, outcome));
         let allowed_by = body.allowed_by().filter(|_| is_first && is_done);
         let has_failed = matches!(status, ToolStatus::Failed | ToolStatus::Rejected);
@@ -168,7 +171,20 @@ impl Transcript {
         let command = made.argument("command").filter(|_| allowed_by == Some(AllowedBy::Cli) && change.is_none());
         let failure = has_failed.then(|| Failure { path: made.argument("file_path"), words: words_of(body, &id) });
         let location = location.map(|location| Location { said: made.said, ..location });
-        Ok(Some(EndedCall { id, name, status, message, start, end, allowed_by, command, change, location, failure }))
+        Ok(Some(EndedCall {
+            id,
+            name,
+            status,
+            message,
+            start,
+            end,
+            allowed_by,
+            step,
+            command,
+            change,
+            location,
+            failure,
+        }))
     }
 
     fn made(&mut self, message: NodeId, id: &str) -> Result<Made, SessionError> {
@@ -241,6 +257,45 @@ mod tests {
         let second = transcript.ended_calls(first.offset, since, &cancel).unwrap();
         assert_eq!(paths(&second), ["/p/4"]);
         assert_eq!(paths(&transcript.ended_calls(second.offset, since, &cancel).unwrap()), [""; 0]);
+    }
+
+    #[test]
+    fn a_change_names_its_turn_and_step() {
+        let prompt = |id: &str, parent: &str| {
+            format!(
+                r#"{{"type":"user","uuid":"{id}","parentUuid":{parent},"timestamp":"2026-01-19T04:45:10.000Z","message":{{"role":"user","content":"do it"}}}}"#
+            )
+        };
+        let call = |number: u32, parent: &str| {
+            let uuid = format!(r#""uuid":"a{number}","parentUuid":"{parent}""#);
+            [CALL.replace(r#""uuid":"a$""#, &uuid), RESULT.to_owned()].join("\n").replace('$', &number.to_string())
+        };
+        let lines = [
+            prompt("p1", "null"),
+            call(1, "p1"),
+            call(2, "r1"),
+            prompt("p2", r#""r2""#), // stopped before an answer
+            prompt("p3", r#""p2""#),
+            call(3, "p3"),
+            call(4, "r3"),
+        ];
+        let dir = tempfile::tempdir().unwrap();
+        let cancel = Cancel::default();
+        let steps = |name: &str| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+            let found = Transcript::open(&path, &cancel).unwrap().ended_calls(0, Millis(0), &cancel).unwrap();
+            let step = |call: &EndedCall| call.step.map(|step| (step.turn, step.number));
+            found.calls.iter().filter_map(step).collect::<Vec<_>>()
+        };
+        assert_eq!(steps("s.jsonl"), [(Some(1), 1), (Some(1), 2), (Some(2), 1), (Some(2), 2)]);
+        assert_eq!(steps("agent-1.jsonl"), [(None, 1), (None, 2), (None, 3), (None, 4)]);
+        let mut end = Transcript::open_end(dir.path().join("s.jsonl"), 600, &cancel).unwrap();
+        let found = end.ended_calls(0, Millis(0), &cancel).unwrap();
+        assert!(
+            found.calls.iter().all(|call| call.change.is_some() && call.step.is_none()),
+            "the turns before are unknown"
+        );
     }
 
     #[test]

@@ -21,6 +21,7 @@ local MAX_BYTES = 8 * 1024 * 1024
 ---@field current_start integer the same as `after_start`
 ---@field state claude-ide.journal.State
 ---@field reviewed boolean completely
+---@field calls string[] ids of the calls that made it, the latest first; none: not known
 
 ---@class claude-ide.journal.Change
 ---@field path string

@@ -72,7 +72,7 @@ local privacy = lazy("claude-ide.server.privacy")
 ---@field copied_for fun(turn: integer, at: integer) records a checkpoint of a turn
 ---@field found fun(path: string, real: string, secret: boolean, turn: integer, before?: string, mode?: integer, since: integer, taken: integer, is_start: boolean): claude-ide.journal.File
 ---@field met_in fun(turn: integer, since: integer): string[] files whose announced edit found unrecorded contents, as resolved paths
----@field reported fun(path: string, real: string, secret: boolean, client: integer, time: integer, by_user: boolean, transcript: integer, call: string, most: integer): boolean takes the texts of a change that an open transcript has told last; texts of more than so many bytes are ignored
+---@field reported fun(path: string, real: string, secret: boolean, client: integer, time: integer, ended: integer, by_user: boolean, transcript: integer, call: string, most: integer): boolean takes the texts of a change that an open transcript has told last; texts of more than so many bytes are ignored
 ---@field may_have fun(file: integer, scope: string): boolean whether it may have changes of Claude's
 ---@field change fun(file: integer, scope: string, kind: claude-ide.journal.TextKind, text?: string): claude-ide.journal.Change?
 ---@field keep fun(file: integer, scope: string, kind: claude-ide.journal.TextKind, text?: string, hunk?: integer): boolean? false: kept already; nil: no such change

@@ -3,6 +3,8 @@
 local lazy = require("claude-ide.lazy")
 local announce = lazy("claude-ide.edits.journal.announce")
 local bus = lazy("claude-ide.base.bus")
+local callers = lazy("claude-ide.edits.journal.callers")
+local clock = lazy("claude-ide.base.clock")
 local expected_write = lazy("claude-ide.edits.watch.expected_write")
 local native = lazy("claude-ide.library.native")
 local observe = lazy("claude-ide.edits.journal.observe")
@@ -40,6 +42,7 @@ local function record(client, call, reading)
     secret,
     client,
     call.start or reading.since,
+    call["end"] or clock.now(),
     call.change.user_modified,
     reading.transcript:id(),
     call.id,
@@ -54,6 +57,7 @@ M.attach = require("claude-ide.base.once")(function()
     local files = {} ---@type table<integer, claude-ide.journal.File>
     for _, call in ipairs(calls) do
       tell_of_write(client, call)
+      callers.ended(call, reading)
       local file = record(client, call, reading)
       if file then
         files[file.id] = file

@@ -170,6 +170,15 @@ local function listen(of)
       end
     end,
   })
+  vim.api.nvim_create_autocmd("CursorMoved", {
+    group = group,
+    desc = "Claude: say whose call made the change at the cursor",
+    callback = function()
+      if vim.tbl_contains(vim.tbl_values(of.view.wins), vim.api.nvim_get_current_win()) then
+        view.moved(of.view)
+      end
+    end,
+  })
   vim.api.nvim_create_autocmd({ "BufUnload", "BufFilePost" }, {
     group = group,
     desc = "Claude: update the review after buffer changes",

@@ -6,8 +6,10 @@ local windows = require("claude-ide.ui.diffview.windows")
 local silently = require("claude-ide.ui.quietly").run
 local lazy = require("claude-ide.lazy")
 local buffer = lazy("claude-ide.editor.buffer")
+local callers = lazy("claude-ide.edits.journal.callers")
 local buffer_hidden = lazy("claude-ide.editor.buffer.hidden")
 local diffview_hunks = lazy("claude-ide.ui.diffview.hunks")
+local hunks = lazy("claude-ide.edits.review.hunks")
 local keys = lazy("claude-ide.edits.review.keys")
 local layout = lazy("claude-ide.ui.diffview.layout")
 local list = lazy("claude-ide.ui.diffview.list")
@@ -30,6 +32,7 @@ local M = {}
 ---@field unmap? fun()
 ---@field options? table of the file's window, before the review
 ---@field loaded? integer state of the file's undo tree when its text was last loaded, or first shown
+---@field caller? string[] whose call made the change under the cursor, as the winbars say
 ---@field unloaded? boolean the file's buffer was unloaded since the last update
 
 ---The side the cursor is on.
@@ -242,17 +245,44 @@ function M.update(view, entries, index)
   list_files(view, entries, index)
 end
 
+---@param view claude-ide.review.View
+---@return string[]? words
+local function caller_of(view)
+  local change, win = view.entry.change, view.wins.right
+  local side = vim.api.nvim_get_current_win() == view.wins.left and "before" or "file"
+  if side == "before" then
+    win = view.wins.left
+  elseif vim.api.nvim_win_get_buf(win) ~= view.bufs.right then
+    return nil
+  end
+  local hunk = change and hunks.at(change, vim.api.nvim_win_get_cursor(win)[1], side)
+  return hunk and callers.words(hunk)
+end
+
+---@param view claude-ide.review.View
 ---@param side "list"|claude-ide.diffview.Side
----@param entry claude-ide.review.Entry
 ---@param width integer
----@param hidden? integer hidden characters and runs of blanks in the changed lines
 ---@return string
-local function winbar_of(side, entry, width, hidden)
+local function winbar_of(view, side, width)
   if side == "list" then
     return review_winbar.of_list(width)
   end
-  return side == "left" and review_winbar.of_before(entry, width)
-    or review_winbar.of_file(entry, width, hidden)
+  view.caller = caller_of(view)
+  -- The window of the text before has more room.
+  if side == "left" then
+    return review_winbar.of_before(view.entry, width, view.caller)
+  end
+  return review_winbar.of_file(view.entry, width, view.hidden, not view.wins.left and view.caller or nil)
+end
+
+---The cursor moved: the winbars say whose call made the change there.
+---@param view claude-ide.review.View
+function M.moved(view)
+  if windows.all_windows_open(view) and not vim.deep_equal(caller_of(view), view.caller) then
+    silently(function()
+      windows.set_winbars(view)
+    end)
+  end
 end
 
 ---@param entries claude-ide.review.Entry[]
@@ -277,7 +307,7 @@ function M.open(entries)
     place = "tab",
     without_keys = true, -- keys.lua restores the keys of the user's buffer
     winbar = function(side, width)
-      return winbar_of(side, view.entry, width, view.hidden)
+      return winbar_of(view, side, width)
     end,
     compare = function()
       comparison.start(view)

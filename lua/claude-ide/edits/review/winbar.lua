@@ -16,9 +16,10 @@ local RANKS = {
   counts = 7,
   hidden = 8,
   file = 9,
-  undo = 10,
-  keep = 11,
-  state = 12,
+  caller = 10,
+  undo = 11,
+  keep = 12,
+  state = 13,
 }
 
 ---@param width integer of the window
@@ -36,15 +37,38 @@ function M.of_list(width)
   return fit.winbar(hints, width)
 end
 
+---Whose call made the change under the cursor.
+---@param texts? string[] the same in fewer and fewer words
+---@return claude-ide.ui.Piece
+local function caller(texts)
+  if not texts or not texts[1] then
+    return { rank = RANKS.caller, texts = {} }
+  end
+  return {
+    rank = RANKS.caller,
+    texts = { { "ClaudeDiffSide", (" · %s "):format(vim.fn.strtrans(texts[1])) } },
+    reduced = function(space)
+      for _, text in ipairs(texts) do -- beside nothing else
+        local shown = (" %s "):format(vim.fn.strtrans(text))
+        if vim.fn.strdisplaywidth(shown) <= space then
+          return { { "ClaudeDiffSide", shown } }
+        end
+      end
+      return {}
+    end,
+  }
+end
+
 ---@param entry claude-ide.review.Entry
 ---@param width integer of the window
+---@param words? string[] whose call made the change under the cursor: the same in fewer and fewer words
 ---@return string
-function M.of_before(entry, width)
+function M.of_before(entry, width, words)
   local change = entry.change
   local what = change and change.kind == "created" and not change.moved_from and "did not exist"
     or "before Claude"
   local side = fit.sentence(RANKS.side, "ClaudeDiffSide", "· " .. what)
-  return fit.winbar({ fit.file(RANKS.file, entry.path), side }, width)
+  return fit.winbar({ fit.file(RANKS.file, entry.path), side, caller(words) }, width)
 end
 
 local function plain_name(path)
@@ -100,8 +124,9 @@ end
 ---@param entry claude-ide.review.Entry
 ---@param width integer of the window
 ---@param hidden? integer hidden characters and runs of blanks in the changed lines
+---@param words? string[] whose call made the change under the cursor: the same in fewer and fewer words
 ---@return string
-function M.of_file(entry, width, hidden)
+function M.of_file(entry, width, hidden, words)
   local config = ide_config.get()
   local keys, of_diffs = config.review.keymaps, config.diff.keymaps
   local pieces = { fit.file(RANKS.file, entry.path), state(entry) }
@@ -109,6 +134,7 @@ function M.of_file(entry, width, hidden)
     vim.list_extend(pieces, { fit.hidden(RANKS.hidden, hidden) })
     vim.list_extend(pieces, {
       counts(entry.change),
+      caller(words),
       fit.hint(RANKS.keep, keys.keep_hunk, "keep", { whole = true }),
       fit.hint(RANKS.undo, keys.undo_hunk, "undo", { whole = true }),
       fit.hint(RANKS.next, "]c", "next"),
