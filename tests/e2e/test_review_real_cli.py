@@ -285,3 +285,16 @@ def test_a_fresh_claude_says_what_it_has_changed_unasked(start_with_claude, mock
     nvim.wait_screen("1 file")
     nvim.keys("]cdx")
     nvim.wait(lambda: contents(nvim, "a.txt") == files["a.txt"], what="the change to be undone")
+
+
+def test_a_review_names_the_call_of_each_change(nvim, cli):
+    claude = cli(nvim, mode="acceptEdits")
+    claude.prompt(steps(nvim, said="done"))
+    claude.wait_screen("● done")
+    nvim.wait(lambda: len(nvim.lua(WAITING)) == 2, what="both files to wait for a review")
+    nvim.cmd("Claude review")
+    nvim.wait_screen("Edit · turn 1, step 2 of 4")
+    nvim.keys("]c")
+    nvim.wait_screen("Edit · turn 1, step 3 of 4")
+    nvim.keys("]c")
+    nvim.wait_screen("Write · turn 1, step 4 of 4")
