@@ -89,6 +89,7 @@
 ---@field keep_file? string|string[]|false Keep all changes of the file.
 ---@field undo_file? string|string[]|false Undo all changes of the file.
 ---@field undo_comments? string|string[]|false Undo all changes of the file that are of comments only; needs a tree-sitter parser. `u` restores them together.
+---@field stage_file? string|string[]|false Stage in git what you have kept of Claude's changes to the file, and nothing else.
 ---@field next_file? string|string[]|false Go to the next unreviewed file.
 ---@field previous_file? string|string[]|false Go to the previous one.
 ---@field close? string|string[]|false Close the review. `:q` in any of its windows does the same.
@@ -359,6 +360,7 @@
 ---@field keep_file string|string[]|false Keep all changes of the file.
 ---@field undo_file string|string[]|false Undo all changes of the file.
 ---@field undo_comments string|string[]|false Undo all changes of the file that are of comments only; needs a tree-sitter parser. `u` restores them together.
+---@field stage_file string|string[]|false Stage in git what you have kept of Claude's changes to the file, and nothing else.
 ---@field next_file string|string[]|false Go to the next unreviewed file.
 ---@field previous_file string|string[]|false Go to the previous one.
 ---@field close string|string[]|false Close the review. `:q` in any of its windows does the same.

@@ -6,7 +6,7 @@ local lazy = require("claude-ide.lazy")
 local buffer_marks = lazy("claude-ide.ui.buffer_marks")
 local chat_prompt = lazy("claude-ide.chat.prompt")
 local editor = lazy("claude-ide.terminal.editor")
-local git = lazy("claude-ide.worktree.git")
+local git = lazy("claude-ide.server.git")
 local guard = lazy("claude-ide.ui.guard")
 local ide_chat = lazy("claude-ide.chat")
 local ide_proposal = lazy("claude-ide.edits.proposal")
@@ -290,7 +290,7 @@ end
 
 ---@param task claude-ide.language.Task
 ---@param own claude-ide.workspace.Worktree
----@param status claude-ide.worktree.Status
+---@param status claude-ide.git.Status
 ---@return string? why it cannot be removed
 local function why_it_stays(task, own, status)
   local private = git.must(task, own.path, { "rev-parse", "--absolute-git-dir" })
@@ -307,7 +307,7 @@ end
 ---@param task claude-ide.language.Task
 ---@param repository claude-ide.workspace.Repository
 ---@param own claude-ide.workspace.Worktree
----@param status claude-ide.worktree.Status
+---@param status claude-ide.git.Status
 ---@return claude-ide.worktree.State
 local function state_of(task, repository, own, status)
   ---@type claude-ide.worktree.State

@@ -102,6 +102,11 @@ return {
             "Undo all changes of the file that are of comments only; needs a tree-sitter parser. `u` restores them "
               .. "together."
           ),
+          key(
+            "stage_file",
+            "gs",
+            "Stage in git what you have kept of Claude's changes to the file, and nothing else."
+          ),
           key("next_file", "]f", "Go to the next unreviewed file."),
           key("previous_file", "[f", "Go to the previous one."),
           key("close", "q", "Close the review. `:q` in any of its windows does the same."),

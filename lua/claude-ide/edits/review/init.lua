@@ -14,6 +14,7 @@ local notice = lazy("claude-ide.base.notice")
 local patch = lazy("claude-ide.editor.buffer.patch")
 local paths = lazy("claude-ide.base.path")
 local signs = lazy("claude-ide.edits.review.signs")
+local stage = lazy("claude-ide.edits.review.stage")
 local stamp = lazy("claude-ide.editor.buffer.stamp")
 local undo_turn = lazy("claude-ide.edits.review.undo_turn")
 local view = lazy("claude-ide.edits.review.view")
@@ -330,6 +331,14 @@ function M.undo_comments(path)
     notice.info(("%s of comments undone."):format(counted(#list, "change")))
   end
   return ok, problem
+end
+
+---Stages in git what the user has kept of Claude's changes to a file, and nothing else of it. A message tells what became of it.
+---@param path? string default: the current file
+---@return boolean? ok
+---@return string? err
+function M.stage_file(path)
+  return stage.file(meant(path))
 end
 
 ---Shows the next unreviewed file.

@@ -75,6 +75,7 @@ local RUN = {
   keep_file = calls("keep_file"),
   undo_file = calls("undo_file"),
   undo_comments = calls("undo_comments"),
+  stage_file = calls("stage_file"),
   next_file = calls("next_file"),
   previous_file = calls("previous_file"),
   close = calls("close"),

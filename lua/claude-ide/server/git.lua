@@ -1,4 +1,4 @@
--- Runs git in a worktree, off the main loop. For tasks (language/task.lua).
+-- Runs git in a folder, off the main loop. For tasks (language/task.lua).
 local lazy = require("claude-ide.lazy")
 local log = lazy("claude-ide.base.log")
 local native = lazy("claude-ide.library.native")
@@ -72,17 +72,23 @@ local function say_if_long(folder, command)
   end
 end
 
+---@class claude-ide.git.Opts
+---@field input? string
+---@field exact? boolean the output with each byte
+
 ---@param task claude-ide.language.Task
 ---@param folder string
 ---@param arguments string[]
+---@param opts? claude-ide.git.Opts
 ---@return string? out without the last line break; nil: it failed
 ---@return string? err
-function M.run(task, folder, arguments)
+function M.run(task, folder, arguments, opts)
+  opts = opts or {}
   local argv = vim.list_extend({ "git", "-C", folder }, arguments)
   local stop = say_if_long(folder, arguments[1])
   local ok, result = pcall(function()
     return task:await(function(resume)
-      local options = { text = true, clear_env = true, env = environment() }
+      local options = { text = not opts.exact, stdin = opts.input, clear_env = true, env = environment() }
       vim.system(argv, options, vim.schedule_wrap(resume))
     end)
   end)
@@ -94,15 +100,16 @@ function M.run(task, folder, arguments)
     local why = reason(result.stderr ~= "" and result.stderr or result.stdout)
     return nil, why or ("`git %s` failed with code %d."):format(arguments[1], result.code)
   end
-  return (result.stdout:gsub("\n$", ""))
+  return opts.exact and result.stdout or (result.stdout:gsub("\n$", ""))
 end
 
 ---@param task claude-ide.language.Task
 ---@param folder string
 ---@param arguments string[]
+---@param opts? claude-ide.git.Opts
 ---@return string out fails the task if git fails
-function M.must(task, folder, arguments)
-  local out, err = M.run(task, folder, arguments)
+function M.must(task, folder, arguments, opts)
+  local out, err = M.run(task, folder, arguments, opts)
   return out or task:fail(err or "git failed")
 end
 
@@ -140,14 +147,14 @@ function M.in_turn(task, repository, fn)
   return value
 end
 
----@class claude-ide.worktree.Status
+---@class claude-ide.git.Status
 ---@field uncommitted string[] changed and untracked files
 ---@field ignored string[] files and folders, and files with `--skip-worktree` or `--assume-unchanged`, whose changes git hides
 ---@field has_submodules boolean also a repository that was only added
 
 ---@param task claude-ide.language.Task
 ---@param folder string
----@return claude-ide.worktree.Status
+---@return claude-ide.git.Status
 function M.status(task, folder)
   local out = M.must(task, folder, {
     "status",
@@ -157,7 +164,7 @@ function M.status(task, folder)
     "--ignored=traditional",
     "--ignore-submodules=none",
   })
-  local status = { uncommitted = {}, ignored = {}, has_submodules = false } ---@type claude-ide.worktree.Status
+  local status = { uncommitted = {}, ignored = {}, has_submodules = false } ---@type claude-ide.git.Status
   local is_source = false -- of a renamed file: a part of its own
   for part in out:gmatch("[^%z]+") do
     local kind, name = part:sub(1, 2), part:sub(4)
