@@ -8,7 +8,7 @@ import { typedOf } from "./typed.js";
 
 /**
  * @typedef {{ key: string, kind: "user"|"claude"|"thinking"|"tool"|"note"|"output", uuid: string|undefined, time: string|undefined,
- *   model?: string, text?: string, images?: any[], tool?: any, result?: any, outcome?: any, denied?: boolean, background?: Background, nested: Item[],
+ *   model?: string, text?: string, images?: any[], tool?: any, result?: any, outcome?: any, denied?: boolean, background?: Background, nested: Item[], script?: Item,
  *   live?: boolean, message?: string, json?: string }} Item
  * @typedef {{ added: Item[], changed: Item[] }} Made
  */
@@ -23,6 +23,8 @@ export class Conversation {
     this.calls = new Map();
     /** @type {Map<string, { result: any, outcome: any, denied: boolean }>} results whose calls are not known yet */
     this.early = new Map();
+    /** The call whose script made the calls that follow a line, by its id. @type {Map<string, Item>} */
+    this.scripts = new Map();
     /** The ends of background work, by the id of its call and by its own. @type {Map<string, Background>} */
     this.ends = new Map();
     /** @type {string|undefined} the last line with a uuid */
@@ -118,7 +120,7 @@ export class Conversation {
     }
     this.#recordEnd(line, made);
     const items = line.type === "user" ? this.#user(line, made) : line.type === "assistant" ? this.#claude(line) : note(line);
-    const parent = line.isSidechain ? this.#agentCall(line) : undefined;
+    const parent = line.isSidechain ? this.#agentCall(line) : this.#script(line, items);
     if (parent) {
       parent.nested.push(...items);
       if (items.length) made.changed.push(parent);
@@ -133,6 +135,15 @@ export class Conversation {
     const named = this.calls.get(line.parentToolUseID ?? line.parent_tool_use_id ?? "");
     const agents = [...this.calls.values()].filter((item) => item.tool.name === "Task" || item.tool.name === "Agent");
     return named ?? agents.at(-1);
+  }
+
+  /** The call whose script made these: they follow its result, and each other's. @param {any} line @param {Item[]} items */
+  #script(line, items) {
+    const script = line.isVirtual && line.type === "assistant" ? this.scripts.get(line.parentUuid) : undefined;
+    if (!script) return undefined;
+    for (const item of items) item.script = script;
+    if (line.uuid) this.scripts.set(line.uuid, script);
+    return script;
   }
 
   /** @param {Item} item @param {{ result: any, outcome: any, denied: boolean }} answer */
@@ -165,7 +176,8 @@ export class Conversation {
       const answer = { result: block, outcome: line.toolUseResult, denied: Boolean(line.toolDenialKind) };
       if (item) {
         this.#answer(item, answer);
-        made.changed.push(item);
+        made.changed.push(item.script ?? item);
+        if (line.uuid) this.scripts.set(line.uuid, item.script ?? item);
       } else {
         this.early.set(block.tool_use_id, answer);
       }
@@ -209,9 +221,9 @@ const texts = new WeakMap();
 
 /** The readable text of an item, in lower case. @param {Item} item @returns {string} */
 export function textOf(item) {
-  const of = [item.text, item.tool, item.result, item.nested.length];
+  const of = [item.text, item.tool, item.result, item.nested.length, ...item.nested.map((one) => one.result)];
   const known = texts.get(item);
-  if (known && known.of.every((one, at) => one === of[at])) return known.text;
+  if (known && known.of.length === of.length && known.of.every((one, at) => one === of[at])) return known.text;
   /** @type {string[]} */
   const parts = [item.text ?? ""];
   /** @param {unknown} value */

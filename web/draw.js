@@ -73,7 +73,7 @@ function tool(item) {
   const asked = typeof input?.prompt === "string" ? input.prompt : undefined;
   const isAgent = AGENTS.has(name);
   // The subagent's transcript, shown here, begins with its prompt.
-  const nested = item.nested.filter((one) => !(one.kind === "user" && one.text?.trim() === asked?.trim()));
+  const nested = item.nested.filter((one) => !one.script && !(one.kind === "user" && one.text?.trim() === asked?.trim()));
   return fold(head, { class: "tool", title: when }, () => {
     /** @type {Node[]} */
     const inside = [];
@@ -90,12 +90,18 @@ function tool(item) {
   });
 }
 
+/** The calls that a call's script made. @param {Item} item @returns {Node[]} */
+function calls(item) {
+  const made = item.nested.filter((one) => one.script);
+  return made.length ? [el("div", { class: "nested", role: "group", "aria-label": "Calls of the script" }, ...made.map(draw))] : [];
+}
+
 /** @param {Item} item @returns {Node[]} */
 function bodyOf(item) {
   const text = item.text ?? "";
   switch (item.kind) {
     case "tool":
-      return [tool(item)];
+      return [tool(item), ...calls(item)];
     case "thinking":
       if (item.live) return [el("div", { class: "who" }, "Thinking"), grown(item)];
       return [fold([el("span", {}, item.model ?? "Thinking"), " ", el("span", { class: "arg" }, short(text, 80))], { class: "thinking" }, () => [markdown(text)])];

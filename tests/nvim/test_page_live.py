@@ -89,6 +89,40 @@ def test_thinking_a_call_and_words_are_each_replaced_once(page, site):
     assert "ls -la" in browser.text()
 
 
+def test_the_calls_of_a_script_stand_below_it(page, site):
+    browser = page()
+
+    def call(number, name, parent, **arguments):
+        block = {"type": "tool_use", "id": f"t{number}", "name": name, "input": arguments}
+        more = {"parentUuid": parent, "isVirtual": True} if parent else {}
+        return said(f"call-{number}", [block], "assistant", id=f"msg_{number}") | more
+
+    def result(number, words):
+        block = {"type": "tool_result", "tool_use_id": f"t{number}", "content": words}
+        return said(f"result-{number}", [block]) | {"isVirtual": number > 1}
+
+    repl = call(1, "REPL", None, code="await edit('a.txt', 'two', 'TWO')")
+    site.append(repl, result(1, "done"))
+    edit = call(2, "Edit", result(1, "")["uuid"], file_path="/p/a.txt", old_string="two", new_string="TWO")
+    site.append(edit, result(2, "ok"), call(3, "Bash", result(2, "")["uuid"], command="make"))
+    shown = (
+        "[...document.querySelectorAll('article.tool')].map((one) => one.querySelector('strong').textContent).join()"
+    )
+    browser.wait(f"{shown} == 'REPL,Edit,Bash'", "the three calls")
+    marks = (
+        "[...document.querySelectorAll('article.tool > .nested article .mark')].map((one) => one.textContent).join()"
+    )
+    assert browser.js(marks) == "✓,…"
+    browser.js("document.querySelectorAll('article article details')[0].open = true")
+    site.append(result(3, "made it"), said("after", "Done.", "assistant", id="msg_4"))
+    browser.wait("document.body.innerText.includes('Done.')", "the answer")
+    assert browser.js(marks) == "✓,✓"
+    assert browser.js("document.querySelectorAll('article article details')[0].open"), "a fold stays as it was"
+    top = "[...document.querySelectorAll('#items > article, #items > * > article')].map((one) => one.className).join()"
+    assert browser.js(top) == "user,tool,claude"
+    assert browser.js("document.querySelectorAll('article article')[1].checkVisibility()")
+
+
 def test_who_reads_above_stays_there_while_words_come(page, site):
     site.append(*(said(number, "long\n\n" * 20) for number in range(1, 20)))
     browser = page()
