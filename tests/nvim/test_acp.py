@@ -474,3 +474,26 @@ def test_one_that_wants_a_sign_in_for_a_prompt_gets_it_and_the_prompt_is_kept(be
     assert "failed" not in shown
     assert read(tmp_path, "authenticate") == [{"methodId": "web"}]
     nvim.wait(lambda: nvim.lines() == ["FAIL -32000 Authentication required"], what="the words at the prompt again")
+
+
+@pytest.mark.every_nvim
+def test_the_window_that_follows_goes_where_the_agent_is(begin_acp, tmp_path):
+    long = "".join(f"line {number}\n" for number in range(1, 301))
+    nvim = begin_acp(files={"a.txt": long, "b.txt": long})
+    nvim.cmd("Claude follow")
+    win = nvim.lua("return require('claude-ide.follow').window()")
+    at = "local win = ... return { vim.fs.basename(vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win))), vim.fn.line('.', win) }"
+
+    def goes(name, line, *places, **more):  # a call ends with its turn
+        where = [{"path": str(tmp_path / "project" / path), "line": number} for path, number in places]
+        say(nvim, update("tool_call", toolCallId=f"c{line}", locations=where, **more) + "\nSAY over")
+        nvim.wait(lambda: nvim.lua(at, win) == [name, line], what=f"{name}:{line} in the window that follows")
+
+    goes("a.txt", 100, ("a.txt", 100), kind="read", title="Looks")
+    nvim.wait_screen("Robot reads this")
+    wait_idle(nvim)
+    goes("b.txt", 7, ("a.txt", 100), ("b.txt", 7), kind="search", title="Looks")
+    wait_idle(nvim)
+    goes("a.txt", 200, ("a.txt", 200), kind="edit", title="Edits")
+    nvim.wait_screen("Robot edited this")
+    assert [step["first"] for step in nvim.lua("return require('claude-ide.follow').steps()")][-1] == 200

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use claude_ide_session::{Block, Millis, ToolResult, Usage};
+use claude_ide_session::{Block, Location, Millis, ToolResult, Usage};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::ask::Ask;
@@ -242,6 +242,13 @@ pub enum Event {
         /// The call; its result ends the edit.
         #[serde(skip_serializing_if = "Option::is_none")]
         call: Option<String>,
+    },
+    /// A call is at a location in a file.
+    Located {
+        /// The call.
+        call: String,
+        /// The location.
+        location: Location,
     },
     /// A question was withdrawn.
     Withdrawn {

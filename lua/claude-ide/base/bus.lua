@@ -19,6 +19,7 @@ local M = {}
 ---| "agent_disconnected" # fun(client: claude-ide.Client, reason?: string)
 ---| "mod_connected" # fun(client: claude-ide.Client): our mod in a CLI (terminal/bridge.lua)
 ---| "mod_disconnected" # fun(client: claude-ide.Client)
+---| "call_located" # fun(client: integer, call: claude-ide.follow.Located): an agent of a chat tells where a call is
 ---| "call_reported" # fun(client: integer, call: claude-ide.terminal.Report): our mod tells what a call of a CLI did
 ---| "selection_changed" # fun(latest?: claude-ide.selection.Message): as sent to the clients; nil: withdrawn
 ---| "privacy_changed" # fun(buf: integer): `b:claude_private` of a watched buffer was set

@@ -101,6 +101,12 @@ function ON.before_edit(self, event)
   assert(ok, err)
 end
 
+function ON.located(self, event)
+  if not is_replay(self) then
+    record.located(self, event.call --[[@as string]], event.location --[[@as claude-ide.sessions.Location]])
+  end
+end
+
 function ON.said(self, event)
   if event.calls then
     self.source:look_for_file(true) -- it may have started a subagent, which is followed as it works

@@ -1,5 +1,6 @@
 -- Reports a chat's turns to the journal, so that `:Claude review` and `:Claude undo` include it.
 local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.base.bus")
 local clients = lazy("claude-ide.edits.journal.clients")
 local ide_path = lazy("claude-ide.base.path")
 local journal = lazy("claude-ide.edits.journal")
@@ -46,6 +47,18 @@ function M.before_edit(chat, paths, call)
     if path:sub(1, 1) == "/" and #path <= MOST_PATH then
       journal.before_edit(M.client(chat), ide_path.normalize(path), call)
     end
+  end
+end
+
+---A call is at a location, as `:Claude follow` shows.
+---@param chat claude-ide.chat.Chat
+---@param call string
+---@param location claude-ide.sessions.Location
+function M.located(chat, call, location)
+  local path = location.path
+  if path:sub(1, 1) == "/" and #path <= MOST_PATH and not path:find("\0", 1, true) then
+    local id = ("%s %s:%d"):format(call, path, location.first) -- a call may go on to others
+    bus.emit("call_located", M.client(chat), { id = id, location = location, who = chat.name })
   end
 end
 

@@ -37,7 +37,8 @@ local M = {}
 ---@field resets? integer limit
 ---@field delay? integer retry: milliseconds
 ---@field doing? string doing
----@field call? string before_edit
+---@field call? string before_edit, located
+---@field location? claude-ide.sessions.Location located: where the call is
 ---@field session? string reset
 ---@field reason? string sign_in
 ---@field methods? claude-ide.chat.SignInMethod[] sign_in

@@ -32,6 +32,7 @@ local MOST_STEPS = 500
 ---@field last? integer nil: to the end of the file
 ---@field agent integer number of the agent
 ---@field name? string of a subagent
+---@field who? string the agent, unless it is Claude
 ---@field said? string
 ---@field at integer milliseconds since the epoch
 
@@ -66,7 +67,7 @@ local VERBS = { read = "reads", edit = "edited", create = "created", search = "f
 ---@param step claude-ide.follow.Step
 ---@return string
 local function words(step)
-  local who = step.name and ("Claude’s “%s”"):format(step.name) or "Claude"
+  local who = step.name and ("Claude’s “%s”"):format(step.name) or step.who or "Claude"
   return ("%s %s this"):format(who, VERBS[step.kind])
 end
 
@@ -181,6 +182,12 @@ end
 ---@field location? claude-ide.sessions.Location
 ---@field start? integer
 ---@field end? integer
+---@field who? string
+
+---@class claude-ide.follow.Located
+---@field id string
+---@field location claude-ide.sessions.Location
+---@field who string
 
 ---@param client integer
 ---@param calls claude-ide.follow.Call[]
@@ -214,6 +221,7 @@ local function take(client, calls, subagent)
       agent = agent and agent.number or 1,
       name = agent and agent.name,
       said = location.said,
+      who = call.who,
       at = call["end"] or clock.now(),
     }
     if known then
@@ -242,6 +250,9 @@ local listen = require("claude-ide.base.once")(function()
       agent.name = reading.name
     end
     take(client, calls, subagent)
+  end)
+  bus.on("call_located", function(client, located)
+    take(client, { vim.tbl_extend("error", located, { ["end"] = clock.now() }) })
   end)
   bus.on("call_reported", function(client, report)
     ---@type claude-ide.follow.Call

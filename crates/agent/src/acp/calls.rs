@@ -4,7 +4,9 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::PathBuf;
 
 use agent_client_protocol_schema::v1::{Diff, ToolCall, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolKind};
-use claude_ide_session::{Block, FileChange, Hunk, Image, Outcome, Part, Text, ToolResult, ToolStatus};
+use claude_ide_session::{
+    Block, FileChange, Hunk, Image, Location, LocationKind, Outcome, Part, Text, ToolResult, ToolStatus,
+};
 use serde_json::{Map, Value, json};
 
 use super::content::{in_text, raw};
@@ -64,6 +66,7 @@ impl Ended {
 impl Calls {
     pub(super) fn begin(&mut self, call: ToolCall, out: &mut Output) {
         tell(&call, out);
+        locate(&call, None, out);
         let known = self.open.remove(&*call.tool_call_id.0);
         let (number, mut output) = known.map_or_else(Default::default, |known| (Some(known.number), known.output));
         add_output(&mut output, call.meta.as_ref());
@@ -81,6 +84,7 @@ impl Calls {
             None => (None, ToolCall::new(id, String::new()), String::new()),
         };
         add_output(&mut output, update.meta.as_ref());
+        let location_before = location(&call);
         let (name_before, place_before, places_before) = (name(&call), place(&call).cloned(), places(&call));
         // An input may be large, and most updates leave it alone: it is only rebuilt when it changed.
         let fields = &update.fields;
@@ -99,6 +103,7 @@ impl Calls {
         {
             tell(&call, out);
         }
+        locate(&call, location_before, out);
         self.settle_or_keep(call, number, output, out);
     }
 
@@ -167,6 +172,31 @@ impl Calls {
         let done = ToolResult::default();
         out.emit(Event::Results { by: None, results: vec![(id, done)], places: Vec::new() });
     }
+}
+
+/// Emits where a call is, if it was elsewhere before.
+fn locate(call: &ToolCall, before: Option<Location>, out: &mut Output) {
+    if let Some(location) = location(call).filter(|location| Some(location) != before.as_ref()) {
+        out.emit(Event::Located { call: call.tool_call_id.0.to_string(), location });
+    }
+}
+
+/// Where a call is: the last location that it names. An agent adds one as it goes on.
+fn location(call: &ToolCall) -> Option<Location> {
+    let last = call.locations.last()?;
+    let kind = match call.kind {
+        ToolKind::Edit | ToolKind::Delete | ToolKind::Move => LocationKind::Edit,
+        ToolKind::Search => LocationKind::Search,
+        _ => LocationKind::Read,
+    };
+    let line = last.line.map(|line| line.max(1));
+    Some(Location {
+        path: last.path.to_string_lossy().into_owned(),
+        kind,
+        first: line.unwrap_or(1),
+        last: line,
+        said: None,
+    })
 }
 
 /// Whether an update changes a value.

@@ -1,3 +1,4 @@
+use claude_ide_session::LocationKind;
 use serde_json::json;
 
 use super::*;
@@ -51,13 +52,37 @@ fn a_call_is_reported_again_only_if_its_display_changes() {
     assert_eq!(change("title", json!("one")), 0);
     assert_eq!(change("status", json!("in_progress")), 0);
     assert_eq!(change("content", json!([{"type":"content","content":{"type":"text","text":"x"}}])), 0);
-    assert_eq!(change("locations", json!([{"path":"/p/a"}])), 1);
+    assert_eq!(change("locations", json!([{"path":"/p/a"}])), 2, "and where it is");
     assert_eq!(change("kind", json!("read")), 1);
     assert_eq!(change("rawInput", json!({"file_path":"/p/a","limit":1})), 1);
     assert_eq!(change("rawInput", json!({"file_path":"/p/a","limit":1})), 0);
-    assert_eq!(change("locations", json!([{"path":"/p/b"}])), 0, "the arguments say which");
+    assert_eq!(change("locations", json!([{"path":"/p/b"}])), 1, "the arguments say which: only where it is");
     assert_eq!(change("title", json!("two")), 0, "nor is it shown");
     assert_eq!(change("_meta", json!({"claudeCode":{"toolName":"Look"}})), 1);
+}
+
+#[test]
+fn a_call_tells_each_location_once() {
+    let mut acp = ready();
+    let mut says = |mut fields: Value| {
+        (fields["sessionUpdate"], fields["toolCallId"]) = (json!("tool_call_update"), json!("c"));
+        let (_, events) = hear(&mut acp, &update(fields));
+        let located = |event| match event {
+            Event::Located { call, location } => {
+                assert_eq!(call, "c");
+                Some((location.path, location.kind, location.first, location.last))
+            }
+            _ => None,
+        };
+        events.into_iter().filter_map(located).collect::<Vec<_>>()
+    };
+    let read = |path: &str, line| vec![(path.to_owned(), LocationKind::Read, line, Some(line))];
+    let whole = ("/p/a".to_owned(), LocationKind::Read, 1, None);
+    assert_eq!(says(json!({"title":"Looks","kind":"read","locations":[{"path":"/p/a"}]})), [whole]);
+    assert_eq!(says(json!({"locations":[{"path":"/p/a"}]})), []);
+    assert_eq!(says(json!({"locations":[{"path":"/p/a"},{"path":"/p/b","line":7}]})), read("/p/b", 7));
+    assert_eq!(says(json!({"locations":[]})), []);
+    assert_eq!(says(json!({"locations":[{"path":"/p/b","line":0}],"status":"completed"})), read("/p/b", 1));
 }
 
 #[test]
@@ -87,7 +112,7 @@ fn a_call_names_all_files_that_it_may_change() {
     let mut acp = ready();
     let mut says = |fields: Value| hear(&mut acp, &update(fields)).1;
     let places = |events: &[Event]| match events {
-        [Event::BeforeEdit { paths, .. }, Event::Said { .. }, Event::Results { places, .. }] => {
+        [Event::BeforeEdit { paths, .. }, Event::Said { .. }, .., Event::Results { places, .. }] => {
             (paths.clone(), places.clone())
         }
         other => panic!("{other:?}"),
