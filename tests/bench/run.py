@@ -24,6 +24,7 @@ from bench import (
     chat,
     diffs,
     editor,
+    follow,
     heavy,
     hooks,
     journal,
@@ -72,6 +73,7 @@ def main() -> int:
         busy,
         hooks_of_calls,
         bridge_of_a_cli,
+        followed,
         asked_by_hooks,
         pipeline,
         large_diff,
@@ -228,6 +230,13 @@ def bridge_of_a_cli(directory: Path, version: str):
         for at, name in enumerate(("p50", "p99")):
             added = min(run[what][at] for run in runs)
             yield at_most(f"our mod in a CLI, {what}: added to a call, {name}", added, 3, "ms")
+
+
+def followed(directory: Path, version: str):
+    """The window that follows Claude, in files of 5,000 lines."""
+    shown, longest = zip(*(follow.milliseconds(place, version) for place in places(directory)), strict=True)
+    yield at_most("follow: a place is on the screen after its call, p95", min(shown), 50, "ms")
+    yield at_most("follow: longest stop in a storm of calls", min(longest), 16, "ms")
 
 
 def tools_of_agents(directory: Path, version: str):
