@@ -4,16 +4,16 @@
 //! The folder has the layout of a configuration folder, so that what lists, searches and reads sessions needs no other code. `<id>.origin`
 //! beside a transcript names the configuration folder that it was copied from.
 //! The CLI rewrites long transcripts, without lines that it needs no more (read in 2.1.329), so a copy that its session no longer continues
-//! is replaced, and the longest one before stays beside it (`.before`).
+//! is replaced, and the last ones before stay beside it (`.before`), among them the longest.
 //! Invariants: only the user can read it; a transcript appears when the rest of its copy is there; nothing of a copy is removed, unless the
 //! user wants it; a session is never put back over a file.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use claude_ide_system::file::{Access, Whole, open_regular, read_regular};
 use rustix::fs::{FlockOperation, flock};
@@ -29,8 +29,20 @@ const MAX_ORIGIN: u64 = 16 * 1024;
 const MAX_DEPTH: usize = 8;
 /// A file continues its copy if these last bytes of the copy are in it.
 const COMPARED: u64 = 4096;
-/// The extension of the text before the CLI rewrote a transcript.
-const BEFORE: &str = "jsonl.before";
+/// The extensions of the texts before the CLI rewrote a transcript. Of more, the longest stay.
+const BEFORE: [&str; 8] = [
+    "jsonl.before",
+    "2.jsonl.before",
+    "3.jsonl.before",
+    "4.jsonl.before",
+    "5.jsonl.before",
+    "6.jsonl.before",
+    "7.jsonl.before",
+    "8.jsonl.before",
+];
+/// How long another process is waited for: it may copy much, or be suspended.
+const MAX_WAIT: Duration = if cfg!(test) { Duration::from_millis(300) } else { Duration::from_secs(10) };
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// The folder of the copies.
 #[derive(Clone, Debug)]
@@ -103,7 +115,7 @@ impl Kept {
         if self.has(file) {
             return Ok(file.to_owned()); // nothing else is left of it
         }
-        let lock = self.lock(FlockOperation::LockExclusive);
+        let lock = self.lock(MAX_WAIT);
         let kept = lock.and_then(|_lock| self.take(file));
         kept.map_err(SessionError::Keep)
     }
@@ -114,7 +126,7 @@ impl Kept {
             return;
         }
         // Another Neovim that has the lock does the same.
-        let Ok(_lock) = self.lock(FlockOperation::NonBlockingLockExclusive) else { return };
+        let Ok(_lock) = self.lock(Duration::ZERO) else { return };
         if only.is_none() {
             self.clean();
         }
@@ -167,7 +179,7 @@ impl Kept {
             }
             self.remove_copy(&copy)
         };
-        self.lock(FlockOperation::LockExclusive).and_then(remove).map_err(SessionError::Keep)
+        self.lock(MAX_WAIT).and_then(remove).map_err(SessionError::Keep)
     }
 
     /// Brings the copy of a session up to date, or makes it.
@@ -210,7 +222,7 @@ impl Kept {
 
     /// Removes what belongs to a transcript.
     fn remove_rest(&self, file: &Path) -> io::Result<()> {
-        for extension in ["origin", BEFORE] {
+        for extension in BEFORE.into_iter().chain(["origin"]) {
             fs::remove_file(file.with_extension(extension)).or_else(if_missing)?;
         }
         for part in parts(&self.0, file) {
@@ -222,24 +234,23 @@ impl Kept {
 
     /// Removes the temporary files of interrupted copies. The caller holds the lock.
     fn clean(&self) {
-        for folder in entries(&self.0.projects()) {
-            for file in entries(&folder) {
-                if file.extension().is_some_and(|extension| extension == "part") {
-                    fs::remove_file(file).ok();
-                }
-            }
-        }
+        remove_parts(self.0.path(), MAX_DEPTH + 3); // a session's folder is below its project's
     }
 
     /// Only one process at a time writes. A file system without locks is no reason to keep nothing: two would write the same bytes.
-    fn lock(&self, operation: FlockOperation) -> io::Result<File> {
+    fn lock(&self, wait: Duration) -> io::Result<File> {
         create_folder(self.0.path())?;
         let path = self.0.path().join("lock");
         let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
-        match flock(&file, operation) {
-            Err(Errno::WOULDBLOCK) => Err(io::ErrorKind::WouldBlock.into()),
-            Ok(()) | Err(_) => Ok(file),
+        let began = Instant::now();
+        while let Err(Errno::WOULDBLOCK | Errno::INTR) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            if began.elapsed() >= wait {
+                let words = "another Neovim is copying sessions, or was suspended meanwhile";
+                return Err(io::Error::new(io::ErrorKind::WouldBlock, words));
+            }
+            std::thread::sleep(LOOK_AGAIN);
         }
+        Ok(file)
     }
 }
 
@@ -291,11 +302,27 @@ fn create_folder(folder: &Path) -> io::Result<()> {
 /// Moves a copy after its session, the transcript last.
 fn relocate(from: &Path, to: &Path) -> io::Result<()> {
     create_folder(to.parent().unwrap_or(to))?;
-    for extension in ["", "origin", BEFORE, "jsonl"] {
+    for extension in ["", "origin"].into_iter().chain(BEFORE).chain(["jsonl"]) {
         fs::rename(from.with_extension(extension), to.with_extension(extension)).or_else(if_missing)?;
     }
     fs::remove_dir(from.parent().unwrap_or(from)).ok(); // unless it holds others
     Ok(())
+}
+
+/// Removes the temporary files in a folder.
+fn remove_parts(folder: &Path, depth: usize) {
+    for file in entries(folder) {
+        let is_folder = fs::symlink_metadata(&file).is_ok_and(|found| found.is_dir());
+        let is_part = file.file_name().is_some_and(|name| {
+            let name = name.as_bytes();
+            name.starts_with(b".") && name.ends_with(b".part")
+        });
+        if is_folder && depth > 0 {
+            remove_parts(&file, depth - 1);
+        } else if is_part && !is_folder {
+            fs::remove_file(file).ok();
+        }
+    }
 }
 
 /// The name under which a file is written.
@@ -362,12 +389,21 @@ fn copy_file(from: &Path, to: &Path, whither: To) -> io::Result<()> {
     written
 }
 
-/// Keeps a text that is about to be replaced, unless a longer one is kept.
+/// Keeps a text that is about to be replaced, unless that many longer ones are kept.
 fn set_aside(file: &Path, bytes: u64) -> io::Result<()> {
-    let before = file.with_extension(BEFORE);
-    if fs::symlink_metadata(&before).is_ok_and(|kept| kept.len() >= bytes) {
-        return Ok(());
+    let own = fs::symlink_metadata(file)?.ino();
+    let mut place = None;
+    for before in BEFORE.map(|extension| file.with_extension(extension)) {
+        match fs::symlink_metadata(&before) {
+            Ok(kept) if kept.ino() == own => return Ok(()), // it was set aside, and then not replaced
+            Ok(kept) => place = place.filter(|(len, _)| *len <= kept.len()).or(Some((kept.len(), before))),
+            Err(_) => {
+                place = Some((0, before));
+                break;
+            }
+        }
     }
+    let Some((_, before)) = place.filter(|(len, _)| *len <= bytes) else { return Ok(()) };
     // A link and not a rename: the transcript is always there.
     fs::remove_file(&before).or_else(if_missing)?;
     fs::hard_link(file, &before).or_else(|_| fs::rename(file, &before))
@@ -538,13 +574,56 @@ mod tests {
         files.kept.catch_up(None);
         fs::write(&file, "").unwrap();
         files.kept.catch_up(None);
-        assert_eq!(texts(), (String::new(), "one\ntwo\nthree\n".to_owned()), "the longest");
+        assert_eq!(texts(), (String::new(), "one\ntwo\nthree\n".to_owned()));
+        assert_eq!(files.text("state/kept/projects/-p/s.2.jsonl.before"), "two\nthree\n4\n", "each text is kept");
         assert_eq!(files.kept.copies().len(), 1);
         fs::remove_dir_all(files.path("c/projects")).unwrap();
         files.kept.put_back(&copy).unwrap();
         assert!(!files.path("c/projects/-p/s.jsonl.before").exists());
         files.kept.remove(&SessionId::new("s"), Left::Session).unwrap();
         assert_eq!(files.all("state/kept"), ["lock"]);
+    }
+
+    #[test]
+    fn of_many_rewritten_texts_the_longest_stay() {
+        let files = Files::new();
+        let file = files.session("c", "0");
+        files.kept.keep(&file).unwrap();
+        let texts: Vec<String> = [5, 9, 3, 8, 1, 7, 2, 6, 4, 10].map(|count| count.to_string().repeat(count)).to_vec();
+        for text in &texts {
+            fs::write(&file, text).unwrap();
+            files.kept.catch_up(None);
+        }
+        let kept = || {
+            let name = |name: &str| name.ends_with(".before").then(|| files.text(&format!("state/kept/{name}")).len());
+            let mut kept: Vec<usize> = files.all("state/kept").iter().filter_map(|file| name(file)).collect();
+            kept.sort_unstable();
+            kept
+        };
+        assert_eq!(kept(), [2, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(files.text("state/kept/projects/-p/s.jsonl"), "10".repeat(10));
+        fs::rename(files.path("c/projects/-p"), files.path("c/projects/-q")).unwrap();
+        files.kept.catch_up(None);
+        assert_eq!(kept(), [2, 3, 4, 5, 6, 7, 8, 9], "they move along");
+        files.kept.remove(&SessionId::new("s"), Left::Session).unwrap();
+        assert_eq!(files.all("state/kept"), ["lock"]);
+    }
+
+    #[test]
+    fn who_is_suspended_with_the_lock_is_not_waited_for_without_end() {
+        let files = Files::new();
+        let file = files.session("c", "one\n");
+        let lock = files.kept.lock(Duration::ZERO).unwrap();
+        let error = files.kept.keep(&file).unwrap_err();
+        assert!(crate::error::chain(&error).contains("another Neovim is copying sessions"), "{error:?}");
+        assert!(files.kept.remove(&SessionId::new("s"), Left::Session).is_err());
+        let kept = std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| files.kept.keep(&file));
+            drop(lock);
+            waiting.join().unwrap()
+        });
+        kept.unwrap();
+        assert_eq!(files.all("state/kept"), COPY);
     }
 
     #[test]
@@ -657,7 +736,11 @@ mod tests {
         fs::write(files.path("secret"), "secret").unwrap();
         std::os::unix::fs::symlink(files.path("secret"), files.path("c/projects/-p/s/link")).unwrap();
         fs::create_dir_all(files.path("state/kept/projects/-p")).unwrap();
-        fs::write(files.path("state/kept/projects/-p/.x.jsonl.part"), "half").unwrap();
+        for part in ["projects/-p/.x.jsonl", "projects/-p/s/subagents/.agent-1.jsonl", "file-history/s/.a@v1"] {
+            let part = files.path(&format!("state/kept/{part}.part"));
+            fs::create_dir_all(part.parent().unwrap()).unwrap();
+            fs::write(part, "half").unwrap();
+        }
         files.kept.keep(&file).unwrap();
         files.kept.catch_up(None);
         assert_eq!(files.all("state/kept"), COPY);
