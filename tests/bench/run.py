@@ -22,6 +22,7 @@ from bench import (
     bridge,
     cards,
     chat,
+    comments,
     diffs,
     editor,
     follow,
@@ -74,6 +75,7 @@ def main() -> int:
         hooks_of_calls,
         bridge_of_a_cli,
         followed,
+        commented,
         asked_by_hooks,
         pipeline,
         large_diff,
@@ -237,6 +239,13 @@ def followed(directory: Path, version: str):
     shown, longest = zip(*(follow.milliseconds(place, version) for place in places(directory)), strict=True)
     yield at_most("follow: a place is on the screen after its call, p95", min(shown), 50, "ms")
     yield at_most("follow: longest stop in a storm of calls", min(longest), 16, "ms")
+
+
+def commented(directory: Path, version: str):
+    """500 comments in a file of 10,000 lines."""
+    drawn, added = zip(*(comments.milliseconds(place, version) for place in places(directory)), strict=True)
+    yield at_most("comments: 500 placed and drawn after a change", min(drawn), 16, "ms")
+    yield at_most("comments: added to a key", min(added), 0.5, "ms")
 
 
 def tools_of_agents(directory: Path, version: str):

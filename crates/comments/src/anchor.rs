@@ -1,6 +1,6 @@
 //! Where the lines of a comment are in another text. Exact: a line that was changed is never taken for the one commented on.
 
-use claude_ide_edits::line_hunks;
+use claude_ide_edits::LineHunk;
 
 /// Lines of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,12 +27,12 @@ pub(crate) enum Found {
     Gone(usize),
 }
 
-/// Finds lines of a text in another one.
-pub(crate) fn find(before: &[u8], lines: Lines, now: &[u8]) -> Found {
+/// Finds lines of a text in another one, of which the differences are known.
+pub(crate) fn find(lines: Lines, hunks: &[LineHunk]) -> Found {
     let Lines { first, count } = lines;
     let (mut added, mut removed) = (0, 0); // by hunks above
     let mut touching = Vec::new();
-    for hunk in line_hunks(before, now) {
+    for hunk in hunks {
         let end = hunk.old + hunk.old_count;
         if end <= first {
             added += hunk.new_count;
@@ -63,11 +63,13 @@ pub(crate) fn find(before: &[u8], lines: Lines, now: &[u8]) -> Found {
 
 #[cfg(test)]
 mod tests {
+    use claude_ide_edits::line_hunks;
+
     use super::*;
 
     fn of(before: &str, first: usize, count: usize, now: &str) -> Found {
         let lined = |text: &str| text.chars().map(|line| format!("{line}\n")).collect::<String>();
-        find(lined(before).as_bytes(), Lines { first, count }, lined(now).as_bytes())
+        find(Lines { first, count }, &line_hunks(lined(before).as_bytes(), lined(now).as_bytes()))
     }
 
     const fn same(first: usize, count: usize) -> Found {
@@ -134,7 +136,8 @@ mod tests {
             let count = 1 + chance(size - first);
             let text = |lines: &[usize]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
             let wanted = &before[first..first + count];
-            let found = find(text(&before).as_bytes(), Lines { first, count }, text(&now).as_bytes());
+            let hunks = line_hunks(text(&before).as_bytes(), text(&now).as_bytes());
+            let found = find(Lines { first, count }, &hunks);
             let left: Vec<usize> = now.iter().copied().filter(|line| wanted.contains(line)).collect();
             match found {
                 Found::Same(at) => assert_eq!(&now[at.first..at.end()], wanted, "{before:?} {now:?}"),

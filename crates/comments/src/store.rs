@@ -3,6 +3,7 @@
 //! The texts that threads were written on lie beside it, by the names that git would give them.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use claude_ide_edits::{LineHunk, line_hunks};
 use claude_ide_system::file::{Access, Whole, read_regular};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -42,6 +44,28 @@ pub struct Store {
     folder: PathBuf,
     root: PathBuf,
 }
+
+/// A text in which lines are looked for.
+struct Seen<'a> {
+    text: &'a [u8],
+    name: Option<String>,
+    lines: Vec<&'a [u8]>,
+}
+
+impl<'a> Seen<'a> {
+    fn of(text: &'a [u8]) -> Self {
+        Self { text, name: kept_name(text), lines: text.split_inclusive(|byte| *byte == b'\n').collect() }
+    }
+
+    /// Lines, without their ends.
+    fn quoted(&self, first: usize, count: usize) -> Vec<String> {
+        let lines = self.lines.iter().skip(first).take(count);
+        lines.map(|line| String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(line)).into_owned()).collect()
+    }
+}
+
+/// How a text differs from others, by their names; `None`: the other is gone.
+type Compared = HashMap<String, Option<Vec<LineHunk>>>;
 
 /// The contents of the file.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -165,7 +189,7 @@ impl Store {
 
     fn anchor(&self, lines: Lines, text: &[u8]) -> Result<Anchor, CommentError> {
         let Lines { first, count } = lines;
-        let lines = quoted(text, first, count.min(MAX_LINES));
+        let lines = Seen::of(text).quoted(first, count.min(MAX_LINES));
         Ok(Anchor { first, lines, text: self.keep(text)?, now: Now::Same })
     }
 
@@ -174,12 +198,13 @@ impl Store {
         let is_here = |thread: &Thread| {
             thread.path.as_ref() == Some(&place.path) && thread.side == place.side && thread.anchor.is_some()
         };
-        let put = |contents: &mut Contents| {
+        let (seen, mut compared) = (Seen::of(text), Compared::default());
+        let mut put = |contents: &mut Contents| {
             let (mut has_moved, mut is_based) = (false, false);
             for thread in contents.threads.iter_mut().filter(|thread| is_here(thread)) {
                 let Some(anchor) = &mut thread.anchor else { continue };
                 let known = place.known.iter().find(|known| known.id == thread.id);
-                let placed = self.placed(anchor, known, text);
+                let placed = self.placed(anchor, known, &seen, &mut compared);
                 has_moved |= placed != *anchor;
                 is_based |= placed.now == Now::Same;
                 *anchor = placed;
@@ -202,13 +227,16 @@ impl Store {
     }
 
     /// An anchor in another text. Where all lines are found, that text becomes the one to compare with; the caller keeps it.
-    fn placed(&self, anchor: &Anchor, known: Option<&Known>, text: &[u8]) -> Anchor {
+    fn placed(&self, anchor: &Anchor, known: Option<&Known>, seen: &Seen<'_>, compared: &mut Compared) -> Anchor {
         let count = anchor.lines.len();
-        let is_there = |first: usize| quoted(text, first, count) == anchor.lines;
-        let before = anchor.text.as_ref().and_then(|name| self.text(name));
-        let found = match (known, before) {
+        let is_there = |first: usize| seen.quoted(first, count) == anchor.lines;
+        let hunks = anchor.text.as_ref().and_then(|name| {
+            let compare = || self.text(name).map(|before| line_hunks(&before, seen.text));
+            compared.entry(name.clone()).or_insert_with(compare).as_deref()
+        });
+        let found = match (known, hunks) {
             (Some(known), _) if is_there(known.first) => Found::Same(Lines { first: known.first, count }),
-            (_, Some(before)) => find(&before, anchor.lines(), text),
+            (_, Some(hunks)) => find(anchor.lines(), hunks),
             (_, None) if is_there(anchor.first) => Found::Same(anchor.lines()),
             (_, None) => Found::Gone(anchor.first),
         };
@@ -216,7 +244,7 @@ impl Store {
         match found {
             Found::Same(lines) => {
                 placed.first = lines.first;
-                placed.text = kept_name(text);
+                placed.text.clone_from(&seen.name);
                 placed.now = Now::Same;
             }
             Found::Changed(Lines { first, count }) => placed.now = Now::Changed { first, count },
@@ -339,12 +367,6 @@ fn now() -> Millis {
 /// The name of a text that is kept.
 fn kept_name(text: &[u8]) -> Option<String> {
     (text.len() <= MAX_TEXT).then(|| name_of(text))
-}
-
-/// Lines of a text, without their ends.
-fn quoted(text: &[u8], first: usize, count: usize) -> Vec<String> {
-    let lines = text.split_inclusive(|byte| *byte == b'\n').skip(first).take(count);
-    lines.map(|line| String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(line)).into_owned()).collect()
 }
 
 /// A text without what differs between a file and its buffer: the mark at its beginning, the ends of its lines.

@@ -192,9 +192,9 @@ end
 ---@param shown claude-ide.comments.Shown
 ---@param placed claude-ide.comments.Placed
 ---@param cells integer
+---@param thread? claude-ide.comments.Thread
 ---@return claude-ide.comments.Mark?
-local function put(buf, shown, placed, cells)
-  local thread = store.thread(shown.root, placed.id)
+local function put(buf, shown, placed, cells, thread)
   if not thread or thread.state == "resolved" then
     return nil
   end
@@ -258,8 +258,12 @@ function M.draw(buf, is_fresh)
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   local cells, found = cells_of(buf), {} ---@type integer, claude-ide.comments.Mark[]
   drawn_level[buf] = is_level(buf)
+  local by_id = {} ---@type table<integer, claude-ide.comments.Thread>
+  for _, thread in ipairs(store.of_file(shown.root, shown.path, shown.side)) do
+    by_id[thread.id] = thread
+  end
   for _, placed in ipairs(places) do
-    found[#found + 1] = put(buf, shown, placed, cells)
+    found[#found + 1] = put(buf, shown, placed, cells, by_id[placed.id])
   end
   marks[buf] = found
 end
