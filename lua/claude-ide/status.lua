@@ -11,6 +11,7 @@ local M = {}
 ---@field clients claude-ide.Client[] sorted by time of connection
 ---@field diffs integer waiting proposals
 ---@field review claude-ide.journal.Counts unreviewed changes of Claude
+---@field comments integer to be sent
 ---@field mentions integer queued mentions
 ---@field selection boolean whether selections are sent
 ---@field sessions claude-ide.sessions.Live[] states of connected CLIs, if known; see ClaudeWorking
@@ -41,6 +42,7 @@ function M.get()
       "counts",
       { files = 0, hunks = 0, conflicts = 0 }
     ),
+    comments = ask(package.loaded["claude-ide.comments"], "count_drafts", 0),
     mentions = ask(package.loaded["claude-ide.context.mention"], "pending", 0),
     selection = ask(
       package.loaded["claude-ide.context.selection"],

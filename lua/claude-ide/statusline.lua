@@ -3,6 +3,7 @@
 local lazy = require("claude-ide.lazy")
 local bridge = lazy("claude-ide.terminal.bridge")
 local bus = lazy("claude-ide.base.bus")
+local counted = lazy("claude-ide.base.counted")
 local ide_sessions = lazy("claude-ide.sessions")
 local ide_status = lazy("claude-ide.status")
 local limits = lazy("claude-ide.sessions.limits")
@@ -44,6 +45,7 @@ local function watch()
   bus.on("server_stopped", M.refresh)
   bus.on("journal_changed", M.refresh)
   bus.on("requests_changed", M.refresh)
+  bus.on("comments_changed", M.refresh)
   bus.on("limit_changed", M.refresh)
   bus.on("mode_changed", M.refresh)
 end
@@ -124,6 +126,9 @@ local PARTS = {
   end,
   function(status)
     return status.review.files > 0 and ("%d to review"):format(status.review.files) or nil
+  end,
+  function(status)
+    return status.comments > 0 and (counted(status.comments, "comment") .. " to send") or nil
   end,
   function(status)
     return status.mentions > 0 and ("%d queued"):format(status.mentions) or nil

@@ -346,6 +346,7 @@ def test_status_tells_everything_in_one_table_and_loads_nothing(start_nvim):
         "clients": [],
         "diffs": 0,
         "review": {"files": 0, "hunks": 0, "conflicts": 0},
+        "comments": 0,
         "mentions": 0,
         "selection": True,
         "sessions": [],

@@ -196,6 +196,19 @@ def test_the_keys_go_from_comment_to_comment_over_files(start_nvim):
     ]
 
 
+def test_the_statusline_counts_what_is_to_be_sent(start_nvim):
+    nvim = start(start_nvim)
+    nvim.start_server()
+    nvim.cmd("set laststatus=2 statusline=%{v:lua.require'claude-ide.statusline'.text()}")
+    write(nvim, 2, "first")
+    nvim.wait_screen("1 comment to send")
+    write(nvim, 3, "second")
+    nvim.wait_screen("2 comments to send")
+    sent = {"session": "s", "said": [{"id": 1, "words": "first"}, {"id": 2, "words": "second"}]}
+    nvim.lua("local s = require('claude-ide.comments.store') assert(s.change(s.root_of(), { sent = ... }))", sent)
+    nvim.wait(lambda: "to send" not in "".join(nvim.screen()), what="nothing to be sent")
+
+
 def test_a_file_of_another_version_is_left_alone_and_the_user_is_told(start_nvim, tmp_path):
     nvim = start(start_nvim)
     write(nvim, 2, "kept")
