@@ -196,6 +196,19 @@ def test_the_keys_go_from_comment_to_comment_over_files(start_nvim):
     ]
 
 
+def test_a_review_in_the_quickfix_list_becomes_a_round(start_nvim):
+    nvim = start_nvim(args=["a.txt"], files=FILES | {"b.txt": "alpha\nbeta\n"}, notices=True)
+    nvim.lua("vim.fn.setqflist({}, ' ', { lines = ..., efm = '%f:%l: %m' })", ["a.txt:2: why two?", "b.txt:1: no alpha", "b.txt:9: beyond", "no place"])
+    nvim.cmd("Claude comments import")
+    nvim.wait_notice("2 comments added. 1 could not be added.")
+    nvim.cmd("Claude comments import")
+    nvim.wait_notice("no entries that could be added")
+    nvim.cmd("Claude comments yank")
+    yanked = nvim.lua("return vim.fn.getreg('\"')")
+    assert yanked.endswith("[1] (question) a.txt:2\n> two\nwhy two?\n\n[2] b.txt:1\n> alpha\nno alpha\n")
+    assert [thread["state"] for thread in threads(nvim)] == ["draft", "draft"]
+
+
 def test_the_statusline_counts_what_is_to_be_sent(start_nvim):
     nvim = start(start_nvim)
     nvim.start_server()

@@ -1,6 +1,7 @@
 -- `:Claude comment` and `:Claude comments`.
 local lazy = require("claude-ide.lazy")
 local comments = lazy("claude-ide.comments")
+local counted = lazy("claude-ide.base.counted")
 local ide_width = lazy("claude-ide.base.width")
 local notice = lazy("claude-ide.base.notice")
 local outbox = lazy("claude-ide.outbox.comments")
@@ -106,6 +107,41 @@ local function to_quickfix(root, threads)
   vim.cmd("botright copen")
 end
 
+---Makes a comment of each entry of the quickfix list, except those that are there already.
+---@return boolean? ok
+---@return string? err
+local function import()
+  local made, failed = 0, 0
+  for _, item in ipairs(vim.fn.getqflist()) do
+    local name = item.valid == 1 and item.bufnr > 0 and vim.api.nvim_buf_get_name(item.bufnr) or ""
+    if name ~= "" and item.lnum > 0 and vim.trim(item.text) ~= "" then
+      local added, err =
+        comments.add(name, item.lnum, math.max(item.end_lnum, item.lnum), vim.trim(item.text))
+      made = made + (added and 1 or 0)
+      failed = failed + (err and 1 or 0)
+    end
+  end
+  if made == 0 then
+    return nil, "The quickfix list has no entries that could be added."
+  end
+  local rest = failed > 0 and (" %d could not be added."):format(failed) or ""
+  notice.info(("%s added.%s"):format(counted(made, "comment"), rest))
+  return true
+end
+
+---@param root string
+---@return boolean? ok
+---@return string? err
+local function yank(root)
+  local text, why = outbox.message(root)
+  if not text then
+    return nil, why --[[@as string]]
+  end
+  vim.fn.setreg(vim.v.register, text, "V")
+  notice.info(("The message is in register %s."):format(vim.v.register))
+  return true
+end
+
 ---@param words string[]
 ---@return boolean? ok
 ---@return string? err
@@ -113,6 +149,10 @@ function M.run(words)
   local root, what = root_here(), words[1]
   if what == "send" then
     return outbox.send(root)
+  elseif what == "yank" then
+    return yank(root)
+  elseif what == "import" then
+    return import()
   end
   local is_list = what == "quickfix"
   local wanted = not is_list and what or nil

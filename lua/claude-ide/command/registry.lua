@@ -255,10 +255,12 @@ return {
   },
   {
     name = "comments",
-    args = "[draft | sent | answered | done | resolved | quickfix | send]",
-    doc = "Choose a comment and go to it, or list them in the quickfix window. `send` shows those that are not sent yet "
-      .. "as one message, to be sent.",
-    choices = { "draft", "sent", "answered", "done", "resolved", "quickfix", "send" },
+    args = "[{state} | quickfix | send | yank | import]",
+    doc = "Choose a comment and go to it, or list them in the quickfix window. {state} is `draft`, `sent`, `answered`, "
+      .. "`done` or `resolved`; by default all but the last. `send` shows those that are not sent yet "
+      .. "as one message, to be sent; `yank` yanks it. `import` makes comments of the quickfix list: of a linter, or of "
+      .. "another person's review.",
+    choices = { "draft", "sent", "answered", "done", "resolved", "quickfix", "send", "yank", "import" },
     run = of("comments", "run"),
   },
   {

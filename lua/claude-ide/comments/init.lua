@@ -4,6 +4,7 @@ local lazy = require("claude-ide.lazy")
 local buffer = lazy("claude-ide.editor.buffer")
 local bus = lazy("claude-ide.base.bus")
 local file_window = lazy("claude-ide.ui.file_window")
+local hidden = lazy("claude-ide.editor.buffer.hidden")
 local marks = lazy("claude-ide.comments.marks")
 local notice = lazy("claude-ide.base.notice")
 local privacy = lazy("claude-ide.server.privacy")
@@ -90,6 +91,36 @@ function M.write(first, last)
     end,
   }, last, "Comment")
   return true
+end
+
+---Adds a comment on lines of a file, unless they have it.
+---@param path string absolute
+---@param first integer from 1
+---@param last integer
+---@param words string
+---@return boolean added
+---@return string? err
+function M.add(path, first, last, words)
+  local buf, why = hidden.load(path)
+  local count = buf and vim.api.nvim_buf_line_count(buf) or 0
+  local of = buf and first <= count and target.of(buf, first, math.min(last, count))
+  if not of then
+    return false, why or "the file has no such line"
+  end
+  for _, thread in ipairs(store.of_file(of.root, of.path, of.side)) do
+    if M.lnum(thread) == first and thread.entries[1].words == words then
+      return false
+    end
+  end
+  local id, err = store.change(of.root, {
+    add = {
+      by = "user",
+      words = words,
+      path = of.path,
+      lines = { first = of.first, count = of.count },
+    },
+  }, of.text)
+  return id ~= nil, err
 end
 
 ---'operatorfunc'.

@@ -149,12 +149,11 @@ local function preview(root, said, text)
   guard_window.map(buf, { "q" }, "send nothing now", close)
 end
 
----Shows the comments that wait, to be sent.
----@param root? string default: of Neovim's folder
----@return boolean? ok
----@return string? err
-function M.send(root)
-  root = root or store.root_of(vim.api.nvim_buf_get_name(0):match("^/.*"))
+---The comments that wait, as one message.
+---@param root string
+---@return string? text
+---@return string|claude-ide.outbox.Said[] said or why there is none
+function M.message(root)
   local said = to_send(root)
   if not said[1] then
     return nil, next(on_its_way) and "The comments wait in the outbox." or "There are no comments to send."
@@ -163,8 +162,18 @@ function M.send(root)
     return one.id
   end, said)
   local text, err = store.text(root, { round = { ids = ids, withheld = comments.withheld(root) } })
-  if not text then
-    return nil, err
+  return text, text and said or err or ""
+end
+
+---Shows them, to be sent.
+---@param root? string default: of the file here, or of Neovim's folder
+---@return boolean? ok
+---@return string? err
+function M.send(root)
+  root = root or store.root_of(vim.api.nvim_buf_get_name(0):match("^/.*"))
+  local text, said = M.message(root)
+  if not text or type(said) == "string" then
+    return nil, said --[[@as string]]
   end
   preview(root, said, text)
   return true
