@@ -84,6 +84,7 @@ def test_an_edit_that_nobody_asked_about_is_known(claude):
             "current_start": 3,
             "state": "claude",
             "reviewed": False,
+            "calls": [],
         }
     ]
 

@@ -252,7 +252,8 @@ local listen = require("claude-ide.base.once")(function()
     take(client, calls, subagent)
   end)
   bus.on("call_located", function(client, located)
-    take(client, { vim.tbl_extend("error", located, { ["end"] = clock.now() }) })
+    local call = { id = located.id, location = located.location, who = located.who, ["end"] = clock.now() }
+    take(client, { call })
   end)
   bus.on("call_reported", function(client, report)
     ---@type claude-ide.follow.Call
