@@ -341,7 +341,7 @@ BEGINNINGS = (
             Scene(
                 "review",
                 (":Claude review<CR>", Shown("2 files"), "]f"),
-                ("2 files", "casefold"),
+                ("2 files", "casefold", "Edit · turn 1, step"),
                 columns=108,
                 rows=33,
                 leave=("q",),
@@ -349,7 +349,7 @@ BEGINNINGS = (
             Scene(
                 "changes",
                 (":Claude review<CR>", Shown("2 files"), "]f", "]c"),
-                ("2 files", "casefold"),
+                ("2 files", "casefold", "Edit · turn 1, step"),
                 columns=76,
                 rows=30,
                 text=True,

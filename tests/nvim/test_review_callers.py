@@ -106,3 +106,15 @@ def test_in_a_narrow_window_fewer_words_say_it(start_nvim, connect):
     claude.nvim.wait(lambda: "Edit" in winbars(claude.nvim), what="only the tool")
     claude.nvim.terminal.resize(24, 120)
     says(claude.nvim, "Edit · turn 1, step 1 of 1")
+
+
+def test_a_warning_of_hidden_text_comes_first(start_nvim, connect):
+    claude = start(start_nvim, connect, 80)
+    claude.prompt()
+    claude.edit("a.txt", "two", "T\u200bWO")
+    claude.wait(a_txt=(1, 1))
+    review(claude.nvim)
+    says(claude.nvim, "hidden text in 1 place")
+    claude.nvim.terminal.resize(24, 160)
+    says(claude.nvim, "Edit · turn 1, step 1 of 1")
+    assert any("hidden text in 1 place" in bar for bar in winbars(claude.nvim))

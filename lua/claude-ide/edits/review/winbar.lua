@@ -14,6 +14,7 @@ local RANKS = {
   next = 5,
   help = 6,
   counts = 7,
+  caller_beside_hidden = 7.5,
   hidden = 8,
   file = 9,
   caller = 10,
@@ -38,23 +39,21 @@ function M.of_list(width)
 end
 
 ---Whose call made the change under the cursor.
+---@param rank number
 ---@param texts? string[] the same in fewer and fewer words
 ---@return claude-ide.ui.Piece
-local function caller(texts)
-  if not texts or not texts[1] then
-    return { rank = RANKS.caller, texts = {} }
+local function caller(rank, texts)
+  local function shown(text)
+    return { { "ClaudeDiffSide", (" %s "):format(vim.fn.strtrans(text)) } }
   end
   return {
-    rank = RANKS.caller,
-    texts = { { "ClaudeDiffSide", (" · %s "):format(vim.fn.strtrans(texts[1])) } },
+    rank = rank,
+    texts = texts and texts[1] and shown(texts[1]) or {},
     reduced = function(space)
-      for _, text in ipairs(texts) do -- beside nothing else
-        local shown = (" %s "):format(vim.fn.strtrans(text))
-        if vim.fn.strdisplaywidth(shown) <= space then
-          return { { "ClaudeDiffSide", shown } }
-        end
-      end
-      return {}
+      local text = vim.iter(texts or {}):find(function(one)
+        return vim.fn.strdisplaywidth(shown(one)[1][2]) <= space
+      end)
+      return text and shown(text) or {}
     end,
   }
 end
@@ -68,7 +67,7 @@ function M.of_before(entry, width, words)
   local what = change and change.kind == "created" and not change.moved_from and "did not exist"
     or "before Claude"
   local side = fit.sentence(RANKS.side, "ClaudeDiffSide", "· " .. what)
-  return fit.winbar({ fit.file(RANKS.file, entry.path), side, caller(words) }, width)
+  return fit.winbar({ fit.file(RANKS.file, entry.path), side, caller(RANKS.caller, words) }, width)
 end
 
 local function plain_name(path)
@@ -134,7 +133,7 @@ function M.of_file(entry, width, hidden, words)
     vim.list_extend(pieces, { fit.hidden(RANKS.hidden, hidden) })
     vim.list_extend(pieces, {
       counts(entry.change),
-      caller(words),
+      caller(hidden and hidden > 0 and RANKS.caller_beside_hidden or RANKS.caller, words),
       fit.hint(RANKS.keep, keys.keep_hunk, "keep", { whole = true }),
       fit.hint(RANKS.undo, keys.undo_hunk, "undo", { whole = true }),
       fit.hint(RANKS.next, "]c", "next"),
