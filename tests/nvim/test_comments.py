@@ -198,7 +198,10 @@ def test_the_keys_go_from_comment_to_comment_over_files(start_nvim):
 
 def test_a_review_in_the_quickfix_list_becomes_a_round(start_nvim):
     nvim = start_nvim(args=["a.txt"], files=FILES | {"b.txt": "alpha\nbeta\n"}, notices=True)
-    nvim.lua("vim.fn.setqflist({}, ' ', { lines = ..., efm = '%f:%l: %m' })", ["a.txt:2: why two?", "b.txt:1: no alpha", "b.txt:9: beyond", "no place"])
+    nvim.lua(
+        "vim.fn.setqflist({}, ' ', { lines = ..., efm = '%f:%l: %m' })",
+        ["a.txt:2: why two?", "b.txt:1: no alpha", "b.txt:9: beyond", "no place"],
+    )
     nvim.cmd("Claude comments import")
     nvim.wait_notice("2 comments added. 1 could not be added.")
     nvim.cmd("Claude comments import")
