@@ -4,6 +4,8 @@ import random
 
 import pytest
 
+pytestmark = pytest.mark.dealt
+
 LOOK = """
 local marks, store = require("claude-ide.comments.marks"), require("claude-ide.comments.store")
 marks.draw(0)
