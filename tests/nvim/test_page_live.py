@@ -115,7 +115,7 @@ def test_the_calls_of_a_script_stand_below_it(page, site):
     assert browser.js(marks) == "✓,…"
     browser.js("document.querySelectorAll('article article details')[0].open = true")
     site.append(result(3, "made it"), said("after", "Done.", "assistant", id="msg_4"))
-    browser.wait("document.body.innerText.includes('Done.')", "the answer")
+    browser.wait("document.querySelector('article.claude') !== null", "the answer")
     assert browser.js(marks) == "✓,✓"
     assert browser.js("document.querySelectorAll('article article details')[0].open"), "a fold stays as it was"
     top = "[...document.querySelectorAll('#items > article, #items > * > article')].map((one) => one.className).join()"
