@@ -225,6 +225,44 @@ def test_the_statusline_counts_what_is_to_be_sent(start_nvim):
     nvim.wait(lambda: "to send" not in "".join(nvim.screen()), what="nothing to be sent")
 
 
+@pytest.mark.parametrize("key", [":e!<CR>", ":e<CR>"])
+def test_reloading_the_window_of_a_comment_loses_no_words(start_nvim, key):
+    nvim = start(start_nvim)
+    nvim.keys("2G:Claude comment<CR>")
+    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
+    nvim.keys("all of it<Esc>" + key)
+    nvim.wait(lambda: nvim.lines() == ["all of it"], what="the words to be there again")
+    nvim.keys("A, and more<Esc>ZZ")
+    wait_shown(nvim, (2, "▎you: all of it, and more (not sent)"))
+
+
+def test_a_comment_that_was_emptied_takes_new_words(start_nvim):
+    nvim = start(start_nvim)
+    write(nvim, 2, "first")
+    nvim.keys("2G:Claude comment<CR>")
+    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
+    nvim.keys("<C-u>")
+    nvim.lua("vim.wait(400)")  # longer than the pause after which words are kept
+    nvim.keys("second<Esc>ZZ")
+    wait_shown(nvim, (2, "▎you: second (not sent)"))
+    assert not nvim.notices()
+
+
+@pytest.mark.parametrize("leave", ["ZZ", "ZQ", "<C-w>w", ":bw!<CR>"])
+def test_words_that_cannot_be_saved_stay_in_a_buffer(start_nvim, leave):
+    nvim = start(start_nvim)
+    write(nvim, 2, "kept")
+    (file,) = (nvim.home / ".local/state").rglob("threads.json")
+    file.write_text('{"version": 9}')
+    nvim.keys("3G:Claude comment<CR>")
+    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
+    nvim.keys("not lost<Esc>" + leave)
+    said = nvim.wait_notice("its words are in buffer")
+    buf = int(re.search(r"buffer (\d+)", said)[1])
+    assert nvim.lines(buf) == ["not lost"]
+    assert nvim.lua("return { vim.bo[...].modified, vim.bo[...].buflisted }", buf) == [True, True]
+
+
 def test_a_file_of_another_version_is_left_alone_and_the_user_is_told(start_nvim, tmp_path):
     nvim = start(start_nvim)
     write(nvim, 2, "kept")

@@ -51,7 +51,8 @@ local function continue(lnum, root, thread)
     id = thread.id,
     words = words,
     begin = function(text)
-      return store.change(root, { write = { id = thread.id, words = text } }) and thread.id or nil
+      local ok, err = store.change(root, { write = { id = thread.id, words = text } })
+      return ok and thread.id or nil, err
     end,
   }, lnum, is_reply and "Reply" or "Comment")
 end

@@ -25,6 +25,7 @@ local PAUSE_MS = 150
 ---@field begin fun(words: string): integer?, string? makes the thread
 ---@field root string
 ---@field kept string the words as kept last
+---@field lost? { words: string, err: string } words that could not be kept
 
 local draft ---@type claude-ide.comments.Draft?
 
@@ -38,21 +39,43 @@ end
 local function keep(one)
   local is_there = vim.api.nvim_buf_is_loaded(one.buf) -- not after `:q!`
   local words = is_there and words_of(one) or one.kept
-  if words == one.kept then
+  if not is_there or words == one.kept then
     return
   end
   local ok, err
   if one.id then
     ok, err = store.change(one.root, { write = { id = one.id, words = words } })
     one.id = words ~= "" and one.id or nil
+  elseif words == "" then
+    ok = true
   else
     one.id, err = one.begin(words)
     ok = one.id
   end
   if ok then
-    one.kept = words
-  else
+    one.kept, one.lost = words, nil
+    return
+  end
+  vim.bo[one.buf].modified = true -- `:qa` does not end Neovim
+  if not one.lost or one.lost.err ~= err then
     notice.error(("The comment is not saved: %s."):format(err))
+  end
+  one.lost = { words = words, err = err or "" }
+end
+
+---Keeps the words in a buffer if nothing else keeps them.
+---@param one claude-ide.comments.Draft
+local function rescue(one)
+  if one.lost then
+    local lines = vim.split(one.lost.words, "\n", { plain = true })
+    local buf = own_buffer.create({
+      lines = lines,
+      listed = true,
+      scratch = false,
+      is_private = true,
+      bo = { modified = true },
+    })
+    notice.error(("The comment is not saved, its words are in buffer %d."):format(buf))
   end
 end
 
@@ -77,10 +100,12 @@ function M.close()
   end
   ide_window.close(one.win)
   own_buffer.delete(one.buf)
+  rescue(one)
 end
 
 ---@param one claude-ide.comments.Draft
-local function follow(one)
+---@param opts claude-ide.ui.own_buffer.Opts
+local function follow(one, opts)
   local timer = assert(vim.uv.new_timer())
   ---@param events vim.api.keyset.events|vim.api.keyset.events[]
   ---@param desc string
@@ -103,11 +128,17 @@ local function follow(one)
       0,
       vim.schedule_wrap(function()
         if draft == one then
-          keep(one)
+          if words_of(one) ~= "" then -- an emptied comment goes with its window: until then words may follow
+            keep(one)
+          end
           resize(one)
         end
       end)
     )
+  end)
+  on("BufUnload", "keep a comment at `:edit`", function()
+    opts.lines = vim.api.nvim_buf_get_lines(one.buf, 0, -1, false)
+    keep(one)
   end)
   on({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, "a written comment is kept", function(event)
     if not user_write.copied(event, "the comment stays") then
@@ -149,13 +180,16 @@ function M.open(opts, lnum, title)
     end
   end)
   local width = math.max(math.min(WIDTH, vim.api.nvim_win_get_width(0) - 4), 20)
-  local buf = own_buffer.create({
+  ---@type claude-ide.ui.own_buffer.Opts
+  local buffer_opts = {
     kind = "comment",
     name = { "Claude", "comment" },
     lines = vim.split(opts.words, "\n", { plain = true }),
     is_private = true,
     bo = { buftype = "acwrite", filetype = "markdown" },
-  })
+    draw_again = function() end,
+  }
+  local buf = own_buffer.create(buffer_opts)
   local win = vim.api.nvim_open_win(buf, true, {
     relative = "win",
     win = vim.api.nvim_get_current_win(),
@@ -177,7 +211,7 @@ function M.open(opts, lnum, title)
   draft = one
   local option = { name = "close", keys = { "q" }, desc = "keep the comment" }
   key_list.map(buf, option, M.close)
-  follow(one)
+  follow(one, buffer_opts)
   resize(one)
   vim.cmd.startinsert({ bang = true })
 end
