@@ -25,7 +25,7 @@ const SYMBOL: Field = Field::new("symbol", Name).required();
 const LINE: Field = Field::new("line", Line);
 /// Requests the rest of a long answer.
 const CURSOR: Field = Field::new("cursor", Id);
-const COMMENT: Field = Field::new("id", Index).required().described("The comment's number");
+const COMMENT: Field = Field::new("id", Index).required();
 const LINES: Field = Field::new("text", Text).required().described("Lines with their indent");
 
 /// The tools of the agents' endpoint, in the order in which clients see them.
@@ -137,8 +137,8 @@ pub(crate) const TOOLS: &[&Tool] = &[
     },
     &Tool {
         name: "comments",
-        description: "List the user's review comments on the code: number, place, lines, words.",
-        hints: Hints::new("Review comments", Nothing, Always).found_by("threads feedback"),
+        description: "List the user's comments on the code, and the answers.",
+        hints: Hints::new("Review comments", Nothing, Always),
         work: ask(
             "nvim.comments",
             &[Field::new("state", Choice(&["open", "answered", "done", "resolved"], Some("open")))],
@@ -146,21 +146,17 @@ pub(crate) const TOOLS: &[&Tool] = &[
     },
     &Tool {
         name: "comment_reply",
-        description: "Answer a review comment; the user reads it beside the code.",
-        hints: Hints::new("Answer a comment", Nothing, Always).found_by("review threads feedback").always_loaded(),
+        description: "Answer a comment of the user's, beside the code.",
+        hints: Hints::new("Answer a comment", Nothing, Always).always_loaded(),
         work: ask(
             "nvim.comment_reply",
-            &[
-                COMMENT,
-                Field::new("text", Text).required(),
-                Field::new("done", Flag(false)).described("What it asks for is done"),
-            ],
+            &[COMMENT, Field::new("text", Text).required(), Field::new("done", Flag(false))],
         ),
     },
     &Tool {
         name: "comment_add",
         description: "Show the user a remark beside lines of a file.",
-        hints: Hints::new("Comment on lines", Nothing, Always).found_by("review annotate"),
+        hints: Hints::new("Comment on lines", Nothing, Always),
         work: ask(
             "nvim.comment_add",
             &[FILE, LINE.required(), Field::new("end_line", Line), Field::new("text", Text).required()],
