@@ -153,6 +153,51 @@ def test_two_neovims_of_a_project_agree(start_nvim):
     wait_shown(one, (2, "▎you: from the first (not sent)"), (4, "▎you: from the second (not sent)"))
 
 
+def test_a_neovim_that_was_there_before_the_first_comment_shows_it(start_nvim):
+    other = start(start_nvim)
+    other.lua("require('claude-ide.comments').attach()")
+    one = start(start_nvim)
+    write(one, 2, "from the first")
+    other.cmd("edit b.txt | edit a.txt")
+    wait_shown(other, (2, "▎you: from the first (not sent)"))
+    write(one, 4, "more")
+    wait_shown(other, (2, "▎you: from the first (not sent)"), (4, "▎you: more (not sent)"))
+
+
+def test_bytes_that_are_no_text_are_no_reason_to_lose_a_comment(start_nvim):
+    nvim = start(start_nvim)
+    nvim.keys("2G:Claude comment<CR>")
+    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
+    nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'before \\xff after' })")
+    nvim.keys("<Esc>ZZ")
+    wait_shown(nvim, (2, "▎you: before \ufffd after (not sent)"))
+
+
+def test_comments_are_sent_once_and_shown_in_one_preview(start_nvim):
+    nvim = start(start_nvim)
+    write(nvim, 2, "hello")
+    nvim.lua("""
+      local terminals = require("claude-ide.terminal")
+      terminals.session = function() return { id = "s" } end
+      sent = {}
+      require("claude-ide.outbox.route").of = function() return { kind = "prompt" } end
+      require("claude-ide.outbox").send = function(message) sent[#sent + 1] = message.text end
+    """)
+    nvim.keys(":Claude comments send<CR>")
+    nvim.wait_kind("round")
+    nvim.keys("ggOmine<Esc>:Claude comments send<CR>")
+    nvim.wait("vim.fn.histget('cmd') == 'Claude comments send' and #vim.api.nvim_list_wins() == 2")
+    assert nvim.lines()[0] == "mine"
+    nvim.lua(
+        "require('claude-ide.comments.store').change(require('claude-ide.comments.store').root_of(), ...)",
+        {"sent": {"session": "other", "said": [{"id": 1, "words": "hello"}]}},
+    )
+    nvim.keys_count()
+    nvim.keys("ZZ")
+    nvim.wait_notice("Comment 1 does not wait any more")
+    assert nvim.lua("return #sent") == 0
+
+
 @pytest.mark.every_nvim
 def test_an_agent_sees_what_was_sent_answers_it_and_points_at_lines(start_nvim, connect_agent):
     nvim = start(start_nvim)
@@ -171,6 +216,8 @@ def test_an_agent_sees_what_was_sent_answers_it_and_points_at_lines(start_nvim, 
     wait_shown(nvim, (2, "▎you: why? · Claude: Because<200b>. It is so."), (5, "▎Claude: Look."))
     with pytest.raises(ToolError, match="there is no comment 9"):
         agent.call("comment_reply", id=9, text="?")
+    with pytest.raises(RpcError, match="it has no words"):
+        agent.call("comment_reply", id=1, text=" \n")
     with pytest.raises(RpcError, match="the file has 5 lines"):
         agent.call("comment_add", path="a.txt", line=9, text="?")
 

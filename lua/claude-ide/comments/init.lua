@@ -171,7 +171,7 @@ end
 ---@return string? err
 function M.go_to(root, thread)
   local path = thread.path and root .. "/" .. thread.path
-  if not path or not vim.uv.fs_stat(path) then
+  if not path or not (vim.uv.fs_stat(path) or buffer.loaded(path)) then
     return nil, thread.path and ("There is no %s any more."):format(thread.path) or "It is about no file."
   end
   marks.attach()

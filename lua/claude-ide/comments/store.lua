@@ -44,6 +44,7 @@ local M = {}
 ---@field folder string
 ---@field threads claude-ide.comments.Thread[]
 ---@field watcher? uv.uv_fs_event_t
+---@field is_there? boolean the folder was seen
 
 ---@type table<string, claude-ide.comments.Worktree> by its top folder
 local worktrees = {}
@@ -98,6 +99,7 @@ local function watch(root, worktree)
   if worktree.watcher or not vim.uv.fs_stat(worktree.folder) then
     return
   end
+  worktree.is_there = true
   local watcher = assert(vim.uv.new_fs_event())
   local changed = vim.schedule_wrap(function()
     if worktree.watcher then
@@ -130,6 +132,9 @@ local function of(root)
     worktrees[root] = worktree
     read(root, worktree)
     watch(root, worktree)
+  elseif not worktree.is_there and vim.uv.fs_stat(worktree.folder) then
+    watch(root, worktree) -- another Neovim has written the first comment
+    read(root, worktree)
   end
   return worktree
 end

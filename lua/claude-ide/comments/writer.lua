@@ -6,6 +6,7 @@ local ide_window = lazy("claude-ide.base.window")
 local key_list = lazy("claude-ide.ui.key_list")
 local notice = lazy("claude-ide.base.notice")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
+local position = lazy("claude-ide.base.position")
 local safely = lazy("claude-ide.base.safely")
 local store = lazy("claude-ide.comments.store")
 local user_write = lazy("claude-ide.ui.user_write")
@@ -32,7 +33,8 @@ local draft ---@type claude-ide.comments.Draft?
 ---@param one claude-ide.comments.Draft
 ---@return string
 local function words_of(one)
-  return vim.trim(table.concat(vim.api.nvim_buf_get_lines(one.buf, 0, -1, false), "\n"))
+  local text = table.concat(vim.api.nvim_buf_get_lines(one.buf, 0, -1, false), "\n")
+  return position.valid(vim.trim(text)) -- bytes of another encoding may have been pasted
 end
 
 ---@param one claude-ide.comments.Draft

@@ -26,6 +26,10 @@ local M = {}
 ---@type table<string, true?>
 local on_its_way = {}
 
+---The window of the last preview, by worktree.
+---@type table<string, integer?>
+local previews = {}
+
 ---@param root string
 ---@param id integer
 ---@return string
@@ -120,8 +124,10 @@ local function preview(root, said, text)
     lines = lines,
     is_private = true,
     bo = { buftype = "acwrite", filetype = "markdown" },
+    draw_again = function() end,
   })
   local win = text_float.open(buf, "Comments to send · ZZ send · q not now", #lines + 1)
+  previews[root] = win
   vim.wo[win][0].conceallevel = 0 -- what is shown is what is sent
   local function close()
     ide_window.close(win)
@@ -130,8 +136,17 @@ local function preview(root, said, text)
   local send = safely.wrap("send comments", function()
     local now = vim.trim(table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n"))
     local left = left_in(said, now)
+    local waits = {} ---@type table<integer, true?>
+    for _, one in ipairs(to_send(root)) do
+      waits[one.id] = true
+    end
+    local sent = vim.iter(left):find(function(one)
+      return not waits[one.id]
+    end)
     if not left[1] then
       notice.info("No comments are left to send.")
+    elseif sent then
+      notice.warn(("Comment %d does not wait any more: remove it here."):format(sent.id))
     elseif hand_over(root, left, now) then
       close()
     end
@@ -171,6 +186,11 @@ end
 ---@return string? err
 function M.send(root)
   root = root or store.root_of(vim.api.nvim_buf_get_name(0):match("^/.*"))
+  local shown = previews[root]
+  if shown and vim.api.nvim_win_is_valid(shown) then
+    vim.api.nvim_set_current_win(shown)
+    return true
+  end
   local text, said = M.message(root)
   if not text or type(said) == "string" then
     return nil, said --[[@as string]]

@@ -32,7 +32,11 @@ local function words_of(running, text)
   if #text > MOST_WORDS then
     running:fail(("it is too long: %d bytes at most"):format(MOST_WORDS), "invalid_params")
   end
-  return native.plain_text(text) or ""
+  local words = native.plain_text(text) or ""
+  if not words:find("%S") then
+    running:fail("it has no words", "invalid_params")
+  end
+  return words
 end
 
 M.comments = tool(function(running, args)
@@ -57,7 +61,9 @@ M.comment_add = tool(function(running, args)
   local buf = locate.buffer(running, args.path)
   local last = vim.api.nvim_buf_line_count(buf)
   local to = args.end_line or args.line
-  if args.line > last or to < args.line then
+  if to < args.line then
+    running:fail("it ends before it begins", "invalid_params")
+  elseif args.line > last then
     running:fail(("the file has %d lines"):format(last), "invalid_params")
   end
   local of = target.of(buf, args.line, math.min(to, last))
