@@ -243,6 +243,24 @@ def test_the_keys_go_from_comment_to_comment_over_files(start_nvim):
     ]
 
 
+@pytest.mark.parametrize(("what", "place"), [("file", "a.txt"), ("all", "everything")])
+def test_a_comment_on_a_file_or_on_everything_has_no_lines(start_nvim, what, place):
+    nvim = start(start_nvim)
+    for words in ("too long", " and too old"):
+        nvim.keys(f":Claude comment {what}<CR>")
+        nvim.wait_kind("comment")
+        nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
+        nvim.keys(words + "<Esc>ZZ")
+        nvim.wait("(vim.b.claude_ide or {}).kind ~= 'comment'", what="the comment to be closed")
+    assert shown(nvim) == []
+    nvim.cmd("Claude comments yank")
+    assert nvim.lua("return vim.fn.getreg('\"')").endswith(f"\n\n[1] {place}\ntoo long and too old\n")
+    nvim.answer(1)
+    nvim.keys(":Claude comments<CR>")
+    nvim.wait_kind("comment")
+    assert nvim.lines() == ["too long and too old"]
+
+
 def test_a_review_in_the_quickfix_list_becomes_a_round(start_nvim):
     nvim = start_nvim(args=["a.txt"], files=FILES | {"b.txt": "alpha\nbeta\n"}, notices=True)
     nvim.lua(

@@ -17,12 +17,14 @@ local function root_here()
   return store.root_of(vim.api.nvim_buf_get_name(0):match("^/.*"))
 end
 
----@param _ string[]
+---@param words string[]
 ---@param at claude-ide.command.Context
 ---@return boolean? ok
 ---@return string? err
-function M.write(_, at)
-  if not at.range and vim.api.nvim_get_mode().mode:find("^[vV\22]") then
+function M.write(words, at)
+  if words[1] then
+    return comments.write_about(words[1] --[[@as "file"|"all"]])
+  elseif not at.range and vim.api.nvim_get_mode().mode:find("^[vV\22]") then
     local one, other = vim.fn.line("v"), vim.fn.line(".")
     vim.cmd("normal! \27")
     return comments.write(math.min(one, other), math.max(one, other))

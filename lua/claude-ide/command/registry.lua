@@ -249,8 +249,10 @@ return {
   },
   {
     name = "comment",
-    doc = "Write a comment for Claude on the range, or on the current line; or continue the one that is there. See "
-      .. "|claude-ide-comments|.",
+    args = "[file | all]",
+    doc = "Write a comment for Claude on the range, or on the current line; or continue the one that is there. `file`: on "
+      .. "the whole file, `all`: on everything. See |claude-ide-comments|.",
+    choices = { "file", "all" },
     run = of("comments", "write"),
   },
   {

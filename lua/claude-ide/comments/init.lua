@@ -94,6 +94,35 @@ function M.write(first, last)
   return true
 end
 
+---Opens a window for a comment on the whole file, or on everything, or for the one that is there.
+---@param what "file"|"all"
+---@return boolean? ok
+---@return string? err
+function M.write_about(what)
+  marks.attach()
+  local shown = target.shown_in(vim.api.nvim_get_current_buf())
+  if what == "file" and not shown then
+    return nil, "There is no file here."
+  end
+  local root = shown and shown.root or store.root_of()
+  local path = what == "file" and shown and shown.path or nil
+  local lnum = vim.fn.line(".")
+  for _, thread in ipairs(M.in_order(root)) do
+    if not thread.anchor and thread.path == path then
+      continue(lnum, root, thread)
+      return true
+    end
+  end
+  writer.open({
+    root = root,
+    words = "",
+    begin = function(words)
+      return store.change(root, { add = { by = "user", words = words, path = path } })
+    end,
+  }, lnum, path and "Comment on the file" or "Comment on everything")
+  return true
+end
+
 ---Adds a comment on lines of a file, unless they have it.
 ---@param path string absolute
 ---@param first integer from 1
@@ -164,15 +193,18 @@ function M.toggle()
   return true
 end
 
----Goes to a thread, in its file.
+---Goes to a thread, in its file. One without lines is opened.
 ---@param root string
 ---@param thread claude-ide.comments.Thread
 ---@return boolean? ok
 ---@return string? err
 function M.go_to(root, thread)
   local path = thread.path and root .. "/" .. thread.path
-  if not path or not (vim.uv.fs_stat(path) or buffer.loaded(path)) then
-    return nil, thread.path and ("There is no %s any more."):format(thread.path) or "It is about no file."
+  if not path then
+    continue(vim.fn.line("."), root, thread)
+    return true
+  elseif not (vim.uv.fs_stat(path) or buffer.loaded(path)) then
+    return nil, ("There is no %s any more."):format(thread.path)
   end
   marks.attach()
   local buf = buffer.find(path) or vim.fn.bufadd(path)
@@ -185,6 +217,9 @@ function M.go_to(root, thread)
   thread = store.thread(root, thread.id) or thread
   vim.api.nvim_win_set_cursor(0, { math.min(M.lnum(thread), vim.api.nvim_buf_line_count(buf)), 0 })
   vim.cmd("normal! zv")
+  if not thread.anchor then
+    continue(1, root, thread)
+  end
   return true
 end
 
