@@ -185,9 +185,9 @@ def test_comments_are_sent_once_and_shown_in_one_preview(start_nvim):
     """)
     nvim.keys(":Claude comments send<CR>")
     nvim.wait_kind("round")
-    nvim.keys("ggOmine<Esc>:Claude comments send<CR>")
-    nvim.wait("vim.fn.histget('cmd') == 'Claude comments send' and #vim.api.nvim_list_wins() == 2")
-    assert nvim.lines()[0] == "mine"
+    nvim.lua("vim.api.nvim_buf_set_lines(0, 0, 0, false, { 'mine' })")
+    nvim.cmd("Claude comments send")
+    assert nvim.lines()[0] == "mine" and nvim.lua("return #vim.api.nvim_list_wins()") == 2
     nvim.lua(
         "require('claude-ide.comments.store').change(require('claude-ide.comments.store').root_of(), ...)",
         {"sent": {"session": "other", "said": [{"id": 1, "words": "hello"}]}},
@@ -362,6 +362,29 @@ def test_a_comment_on_a_proposal_stays_with_the_file(start_nvim, connect):
     path.write_text(proposed)
     nvim.wait(lambda: nvim.lines() == proposed.splitlines(), what="the file to be reloaded")
     wait_shown(nvim, (2, "▎you: why capitals? (not sent)"))
+
+
+@pytest.mark.every_nvim
+def test_a_comment_being_typed_outlives_its_diff(start_nvim, connect):
+    nvim = start(start_nvim)
+    client = connect(nvim)
+    path = str(nvim.project / "a.txt")
+    names = {"old_file_path": path, "new_file_path": path, "tab_name": "t"}
+    client.start_call("openDiff", new_file_contents=TEXT.replace("two", "TWO"), **names)
+    nvim.wait_kind("proposal")
+    nvim.keys_count()
+    nvim.keys("2Ggcc")
+    nvim.wait_kind("comment")
+    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
+    nvim.keys("half a")
+    nvim.wait(f"#{THREADS} == 1", what="the comment to be kept")
+    client.call("close_tab", tab_name="t")
+    nvim.wait("#vim.api.nvim_list_tabpages() == 1", what="the diff to be closed")
+    nvim.wait_kind("comment")
+    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
+    nvim.keys(" thought<Esc>ZZ")
+    nvim.wait(lambda: threads(nvim)[0]["entries"][0]["words"] == "half a thought", what="all words")
+    assert nvim.lines() == TEXT.splitlines()
 
 
 @pytest.mark.every_nvim

@@ -18,10 +18,14 @@ local WIDTH, HEIGHT, MOST_HEIGHT = 72, 3, 12
 local ZINDEX = 60
 ---After a key.
 local PAUSE_MS = 150
+---Until a window that was closed without events is missed.
+local LOOK_MS = 50
 
 ---@class claude-ide.comments.Draft
 ---@field buf integer
 ---@field win integer
+---@field is_typing? boolean
+---@field stop fun() ends its timers
 ---@field id? integer nil: it has no words yet
 ---@field begin fun(words: string): integer?, string? makes the thread
 ---@field root string
@@ -97,6 +101,7 @@ function M.close()
   end
   keep(one)
   draft = nil
+  one.stop()
   if vim.api.nvim_get_current_buf() == one.buf and vim.fn.mode() == "i" then
     vim.cmd.stopinsert()
   end
@@ -106,9 +111,51 @@ function M.close()
 end
 
 ---@param one claude-ide.comments.Draft
+---@param one claude-ide.comments.Draft
+---@param title string
+---@param bufpos? [integer, integer] nil: at the top of the current window
+local function show(one, title, bufpos)
+  one.win = vim.api.nvim_open_win(one.buf, true, {
+    relative = "win",
+    win = vim.api.nvim_get_current_win(),
+    bufpos = bufpos,
+    row = 1,
+    col = 0,
+    width = math.max(math.min(WIDTH, vim.api.nvim_win_get_width(0) - 4), 20),
+    height = HEIGHT,
+    border = border(),
+    title = (" %s "):format(title),
+    footer = " ZZ keep · empty removes ",
+    style = "minimal",
+    zindex = ZINDEX,
+  })
+  local wo = vim.wo[one.win][0]
+  wo.wrap, wo.linebreak = true, true
+end
+
+---A diff that ends takes the comment's window along, without events. The next keys of who is typing would be commands.
+---@param one claude-ide.comments.Draft
+local function show_again(one)
+  if draft ~= one or vim.api.nvim_win_is_valid(one.win) then
+    return
+  elseif not one.is_typing or not vim.api.nvim_buf_is_loaded(one.buf) then
+    return M.close()
+  end
+  show(one, "Comment")
+  resize(one)
+  vim.cmd.startinsert({ bang = true })
+end
+
 ---@param opts claude-ide.ui.own_buffer.Opts
 local function follow(one, opts)
-  local timer = assert(vim.uv.new_timer())
+  local timer, look = assert(vim.uv.new_timer()), assert(vim.uv.new_timer())
+  look:start(
+    LOOK_MS,
+    LOOK_MS,
+    vim.schedule_wrap(function()
+      show_again(one)
+    end)
+  )
   ---@param events vim.api.keyset.events|vim.api.keyset.events[]
   ---@param desc string
   ---@param run fun(event: vim.api.keyset.create_autocmd.callback_args)
@@ -161,13 +208,14 @@ local function follow(one, opts)
       end
     end)
   end)
-  vim.api.nvim_create_autocmd("BufWipeout", {
-    buffer = one.buf,
-    desc = "Claude Code: a comment has ended",
-    callback = function()
-      timer:close()
-    end,
-  })
+  on({ "InsertEnter", "InsertLeave" }, "whether a comment is being typed", function(event)
+    one.is_typing = event.event == "InsertEnter"
+  end)
+  -- Wiping a buffer of ours emits no event.
+  one.stop = function()
+    timer:close()
+    look:close()
+  end
 end
 
 ---Opens a window for words about a line of the current window.
@@ -181,7 +229,6 @@ function M.open(opts, lnum, title)
       keep(draft)
     end
   end)
-  local width = math.max(math.min(WIDTH, vim.api.nvim_win_get_width(0) - 4), 20)
   ---@type claude-ide.ui.own_buffer.Opts
   local buffer_opts = {
     kind = "comment",
@@ -192,24 +239,17 @@ function M.open(opts, lnum, title)
     draw_again = function() end,
   }
   local buf = own_buffer.create(buffer_opts)
-  local win = vim.api.nvim_open_win(buf, true, {
-    relative = "win",
-    win = vim.api.nvim_get_current_win(),
-    bufpos = { lnum - 1, 0 },
-    row = 1,
-    col = 0,
-    width = width,
-    height = HEIGHT,
-    border = border(),
-    title = (" %s "):format(title),
-    footer = " ZZ keep · empty removes ",
-    style = "minimal",
-    zindex = ZINDEX,
-  })
-  local wo = vim.wo[win][0]
-  wo.wrap, wo.linebreak = true, true
   ---@type claude-ide.comments.Draft
-  local one = { buf = buf, win = win, id = opts.id, begin = opts.begin, root = opts.root, kept = opts.words }
+  local one = {
+    buf = buf,
+    win = 0,
+    id = opts.id,
+    begin = opts.begin,
+    root = opts.root,
+    kept = opts.words,
+    stop = function() end,
+  }
+  show(one, title, { lnum - 1, 0 })
   draft = one
   local option = { name = "close", keys = { "q" }, desc = "keep the comment" }
   key_list.map(buf, option, M.close)
