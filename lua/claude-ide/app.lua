@@ -23,6 +23,7 @@ local ready = lazy("claude-ide.language.ready")
 local refusals = lazy("claude-ide.requests.refusals")
 local reminder = lazy("claude-ide.edits.review.reminder")
 local remembered = lazy("claude-ide.terminal.remembered")
+local safely = lazy("claude-ide.base.safely")
 local selection = lazy("claude-ide.context.selection")
 local signs = lazy("claude-ide.edits.review.signs")
 local statusline = lazy("claude-ide.statusline")
@@ -75,10 +76,13 @@ local function attach_the_rest()
     web.attach()
   end
   update.keep()
-  vim.defer_fn(function()
-    background.say()
-    remembered.offer()
-  end, LATER_MS)
+  vim.defer_fn(
+    safely.wrap("say what an earlier Neovim left", function()
+      background.say()
+      remembered.offer()
+    end),
+    LATER_MS
+  )
 end
 
 local function attach()

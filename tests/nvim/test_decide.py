@@ -822,6 +822,7 @@ def test_the_users_settings_stay_and_ours_go_along(started, tmp_path):
         "model": "haiku",
         "empty": {},
         "none": [],
+        "permissions": {"allow": ["Bash(ls)"], "deny": ["mcp__nvim__comment_add"]},
         "hooks": {"PermissionRequest": [{"hooks": [mine]}], "Stop": [{"hooks": [mine]}]},
     }
     path = tmp_path / "mine.json"
@@ -833,6 +834,8 @@ def test_the_users_settings_stay_and_ours_go_along(started, tmp_path):
     settings["hooks"]["PermissionRequest"].pop()
     assert settings["hooks"].pop("PreToolUse")[0]["matcher"] == "Read|Edit|MultiEdit|Write|NotebookEdit"
     del settings["hooks"]["Elicitation"], settings["hooks"]["MessageDisplay"], settings["hooks"]["PostToolBatch"]
+    allowed = [f"mcp__nvim__{tool}" for tool in ("comments", "comment_reply", "comment_add")]
+    assert settings["permissions"].pop("allow") == [*theirs["permissions"].pop("allow"), *allowed]
     assert settings == theirs
 
 

@@ -470,9 +470,10 @@ def test_nothing_is_said_in_the_users_face(nvim, connect):
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="prlimit")
 def test_strangers_that_hold_all_descriptors_make_room(start_nvim, connect):
-    nvim = start_nvim()
+    nvim = start_nvim(reads_ahead=True)
     connect(nvim).close()
     nvim.wait("#require('claude-ide.server').clients() == 0")
+    nvim.modules_are_cached()  # none can be read below
     port = nvim.lua("return require('claude-ide.server').info().port")
     folder = Path(f"/proc/{nvim.server_pid}/fd")
     used = len(list(folder.iterdir()))

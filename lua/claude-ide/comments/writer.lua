@@ -18,14 +18,12 @@ local WIDTH, HEIGHT, MOST_HEIGHT = 72, 3, 12
 local ZINDEX = 60
 ---After a key.
 local PAUSE_MS = 150
----Until a window that was closed without events is missed.
-local LOOK_MS = 50
 
 ---@class claude-ide.comments.Draft
 ---@field buf integer
 ---@field win integer
 ---@field is_typing? boolean
----@field stop fun() ends its timers
+---@field stop fun() ends its timer
 ---@field id? integer nil: it has no words yet
 ---@field begin fun(words: string): integer?, string? makes the thread
 ---@field root string
@@ -111,7 +109,6 @@ function M.close()
 end
 
 ---@param one claude-ide.comments.Draft
----@param one claude-ide.comments.Draft
 ---@param title string
 ---@param bufpos? [integer, integer] nil: at the top of the current window
 local function show(one, title, bufpos)
@@ -133,29 +130,44 @@ local function show(one, title, bufpos)
   wo.wrap, wo.linebreak = true, true
 end
 
----A diff that ends takes the comment's window along, without events. The next keys of who is typing would be commands.
+---Begins Insert mode again, once the one has ended in which the window went.
 ---@param one claude-ide.comments.Draft
-local function show_again(one)
-  if draft ~= one or vim.api.nvim_win_is_valid(one.win) then
+local function type_again(one)
+  if draft ~= one or vim.api.nvim_get_current_win() ~= one.win then
+    return
+  elseif vim.fn.mode() ~= "i" then
+    return vim.cmd.startinsert({ bang = true })
+  end
+  vim.api.nvim_create_autocmd("InsertLeave", {
+    buffer = one.buf,
+    once = true,
+    desc = "Claude Code: go on typing a comment",
+    callback = function()
+      vim.schedule(function()
+        type_again(one)
+      end)
+    end,
+  })
+end
+
+---A diff that ends takes the comment's window along, without events. The next keys of who is typing would be commands.
+function M.show_again()
+  local one = draft
+  if not one or vim.api.nvim_win_is_valid(one.win) then
     return
   elseif not one.is_typing or not vim.api.nvim_buf_is_loaded(one.buf) then
     return M.close()
   end
   show(one, "Comment")
   resize(one)
-  vim.cmd.startinsert({ bang = true })
+  vim.schedule(function()
+    type_again(one)
+  end)
 end
 
 ---@param opts claude-ide.ui.own_buffer.Opts
 local function follow(one, opts)
-  local timer, look = assert(vim.uv.new_timer()), assert(vim.uv.new_timer())
-  look:start(
-    LOOK_MS,
-    LOOK_MS,
-    vim.schedule_wrap(function()
-      show_again(one)
-    end)
-  )
+  local timer = assert(vim.uv.new_timer())
   ---@param events vim.api.keyset.events|vim.api.keyset.events[]
   ---@param desc string
   ---@param run fun(event: vim.api.keyset.create_autocmd.callback_args)
@@ -214,7 +226,6 @@ local function follow(one, opts)
   -- Wiping a buffer of ours emits no event.
   one.stop = function()
     timer:close()
-    look:close()
   end
 end
 

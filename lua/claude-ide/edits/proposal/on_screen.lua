@@ -2,6 +2,7 @@
 local lazy = require("claude-ide.lazy")
 local buffer_marks = lazy("claude-ide.ui.buffer_marks")
 local closing = lazy("claude-ide.ui.guard.closing")
+local comment_writer = lazy("claude-ide.comments.writer")
 local config = lazy("claude-ide.config")
 local guard = lazy("claude-ide.ui.guard")
 local keys = lazy("claude-ide.edits.proposal.keys")
@@ -74,6 +75,7 @@ local function close_view(entry)
   if was_within and not in_another then
     closing.mute_keys(keys.deciding_keys())
   end
+  comment_writer.show_again()
 end
 
 ---@param entry claude-ide.proposal.Entry
