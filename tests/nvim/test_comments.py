@@ -355,6 +355,8 @@ def test_a_comment_on_a_proposal_stays_with_the_file(start_nvim, connect):
     nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
     nvim.keys("why capitals?<Esc>ZZ")
     nvim.wait_kind("proposal")
+    nvim.cmd("Claude comments yank")
+    assert "[1] (question) a.txt:2 (in the proposal)\n> TWO\n" in nvim.lua("return vim.fn.getreg('\"')")
     nvim.wait_screen(re.compile(r"TWO +▎you: why capitals\? \(not sent\)"))  # at the line's end: the windows stay level
     nvim.keys_count()
     nvim.keys("ZZ")

@@ -40,6 +40,9 @@ pub struct Add {
     #[serde(default)]
     pub(crate) side: Side,
     pub(crate) lines: Option<LinesOf>,
+    /// The text is that of a proposal.
+    #[serde(default)]
+    pub(crate) proposed: bool,
     pub(crate) session: Option<String>,
 }
 

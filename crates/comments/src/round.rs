@@ -65,12 +65,13 @@ fn place(thread: &Thread) -> String {
     let Some(path) = &thread.path else { return "everything".to_owned() };
     let Some(anchor) = &thread.anchor else { return path.clone() };
     let lines = match (anchor.now, thread.side) {
-        (Now::Same | Now::Changed { .. }, Side::New) => anchor.shown(),
+        (Now::Same | Now::Changed { .. }, Side::New) if !thread.proposed => anchor.shown(),
         _ => anchor.lines(),
     };
     let (first, last) = (lines.first + 1, lines.first + lines.count.max(1));
     let numbers = if first == last { first.to_string() } else { format!("{first}-{last}") };
     let about = match (anchor.now, thread.side) {
+        _ if thread.proposed => " (in the proposal)",
         (_, Side::Old) => " (the text before the change)",
         (Now::Changed { .. }, Side::New) => " (changed since)",
         (Now::Outdated { .. }, Side::New) => " (no longer there)",

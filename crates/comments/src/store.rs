@@ -176,6 +176,7 @@ impl Store {
             id,
             path: add.path,
             side: add.side,
+            proposed: add.proposed && anchor.is_some(),
             anchor,
             session: add.session,
             round: None,
@@ -208,6 +209,7 @@ impl Store {
                 has_moved |= placed != *anchor;
                 is_based |= placed.now == Now::Same;
                 *anchor = placed;
+                thread.proposed &= place.passing || anchor.now != Now::Same;
             }
             (has_moved, is_based)
         };

@@ -103,6 +103,9 @@ pub(crate) struct Thread {
     pub(crate) side: Side,
     /// `None`: it is about the whole file.
     pub(crate) anchor: Option<Anchor>,
+    /// It is about a proposal's text, which the file has not had since.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(crate) proposed: bool,
     /// The session whose change it is about, or to which it was sent.
     pub(crate) session: Option<String>,
     /// The last round that it was sent in, from 1.

@@ -87,6 +87,7 @@ function M.write(first, last)
           path = of.path,
           side = of.side,
           lines = { first = of.first, count = of.count },
+          proposed = of.is_proposed,
         },
       }, of.text)
     end,

@@ -80,6 +80,8 @@ local function note(thread, kind)
   end
   if kind == "changed" then
     notes[#notes + 1] = "changed since"
+  elseif kind == "outdated" and thread.proposed then
+    notes[#notes + 1] = "on a proposal"
   elseif kind == "outdated" then
     notes[#notes + 1] = "its lines are gone"
   end

@@ -29,6 +29,7 @@ local M = {}
 ---@field path? string relative to the worktree; nil: about everything
 ---@field side claude-ide.comments.Side
 ---@field anchor? claude-ide.comments.Anchor nil: about the whole file
+---@field proposed? boolean it is about a proposal's text, which the file has not had since
 ---@field session? string
 ---@field round? integer
 ---@field entries claude-ide.comments.Entry[]

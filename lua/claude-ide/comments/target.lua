@@ -15,6 +15,7 @@ local M = {}
 ---@field path string relative to it
 ---@field side claude-ide.comments.Side
 ---@field is_file boolean the buffer is the file's own
+---@field is_proposed? boolean the text is a proposal's
 
 ---@class claude-ide.comments.Target: claude-ide.comments.Shown
 ---@field text string
@@ -47,8 +48,13 @@ function M.shown_in(buf)
   if buffer.is_file(buf) then
     return shown(vim.api.nvim_buf_get_name(buf), "new", true)
   end
-  local path = SIDES[buffer_marks.kind(buf) or ""] and file_side.at(buf, 1, 1)
-  return path and shown(path, file_side.is_old(buf) and "old" or "new", false) or nil
+  local kind = buffer_marks.kind(buf) or ""
+  local path = SIDES[kind] and file_side.at(buf, 1, 1)
+  local found = path and shown(path, file_side.is_old(buf) and "old" or "new", false) or nil
+  if found then
+    found.is_proposed = kind == "proposal" or nil
+  end
+  return found
 end
 
 ---@param buf integer
