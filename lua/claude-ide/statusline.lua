@@ -153,7 +153,7 @@ end
 ---@param status claude-ide.Status
 ---@param name claude-ide.sessions.Activity
 ---@return string "2 working"; "": none
-local function counted(status, name)
+local function in_activity(status, name)
   local count = #vim.tbl_filter(function(session)
     return session.state.activity == name
   end, status.sessions)
@@ -205,8 +205,8 @@ local function build()
   local status = ide_status.get()
   return {
     text = whole(status),
-    waiting = counted(status, "waiting"),
-    working = counted(status, "working"),
+    waiting = in_activity(status, "waiting"),
+    working = in_activity(status, "working"),
     mode = mode_of(status),
     context = context(status),
     limit = limits.near() or "",

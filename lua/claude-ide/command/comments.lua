@@ -117,8 +117,12 @@ local function import()
   for _, item in ipairs(vim.fn.getqflist()) do
     local name = item.valid == 1 and item.bufnr > 0 and vim.api.nvim_buf_get_name(item.bufnr) or ""
     if name ~= "" and item.lnum > 0 and vim.trim(item.text) ~= "" then
-      local added, err =
-        comments.add(name, item.lnum, math.max(item.end_lnum, item.lnum), vim.trim(item.text))
+      local added, err = comments.add(
+        name,
+        item.lnum,
+        math.max(item.end_lnum, item.lnum) --[[@as integer]],
+        vim.trim(item.text)
+      )
       made = made + (added and 1 or 0)
       failed = failed + (err and 1 or 0)
     end

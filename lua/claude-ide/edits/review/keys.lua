@@ -239,7 +239,7 @@ function M.map_sides(view)
     end
     for _, key in ipairs(comments_keys.list()) do
       for _, lhs in ipairs(key.keys) do
-        undo[#undo + 1] = map(buf, lhs, key, view, key.mode)
+        undo[#undo + 1] = map(buf, lhs, { desc = key.desc, run = key.run }, view, key.mode)
       end
     end
     if side == "right" and not sides.is_ours(buf) then
