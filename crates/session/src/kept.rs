@@ -8,16 +8,14 @@
 //! Invariants: only the user can read it; a transcript appears when the rest of its copy is there; nothing of a copy is removed, unless the
 //! user wants it; a session is never put back over a file.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
-use claude_ide_system::file::{Access, Whole, open_regular, read_regular};
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
+use claude_ide_system::file::{Access, Whole, create_private_folder, lock, open_regular, read_regular};
 
 use crate::config_dir::ConfigDir;
 use crate::error::SessionError;
@@ -42,7 +40,6 @@ const BEFORE: [&str; 8] = [
 ];
 /// How long another process is waited for: it may copy much, or be suspended.
 const MAX_WAIT: Duration = if cfg!(test) { Duration::from_millis(300) } else { Duration::from_secs(10) };
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// The folder of the copies.
 #[derive(Clone, Debug)]
@@ -206,7 +203,7 @@ impl Kept {
         for (from, to) in parts(source, from).iter().zip(parts(target, to)) {
             copy_tree(from, &to, whither, MAX_DEPTH)?;
         }
-        create_folder(to.parent().unwrap_or(to))?;
+        create_private_folder(to.parent().unwrap_or(to))?;
         if whither == To::Copy {
             let (path, temporary) = (to.with_extension("origin"), part_of(to));
             let origin = source.path().as_os_str().as_bytes();
@@ -239,18 +236,12 @@ impl Kept {
 
     /// Only one process at a time writes. A file system without locks is no reason to keep nothing: two would write the same bytes.
     fn lock(&self, wait: Duration) -> io::Result<File> {
-        create_folder(self.0.path())?;
-        let path = self.0.path().join("lock");
-        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
-        let began = Instant::now();
-        while let Err(Errno::WOULDBLOCK | Errno::INTR) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            if began.elapsed() >= wait {
-                let words = "another Neovim is copying sessions, or was suspended meanwhile";
-                return Err(io::Error::new(io::ErrorKind::WouldBlock, words));
+        lock(&self.0.path().join("lock"), wait).map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock => {
+                io::Error::new(error.kind(), "another Neovim is copying sessions, or was suspended meanwhile")
             }
-            std::thread::sleep(LOOK_AGAIN);
-        }
-        Ok(file)
+            _ => error,
+        })
     }
 }
 
@@ -295,13 +286,9 @@ fn if_missing(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }
 
-fn create_folder(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
 /// Moves a copy after its session, the transcript last.
 fn relocate(from: &Path, to: &Path) -> io::Result<()> {
-    create_folder(to.parent().unwrap_or(to))?;
+    create_private_folder(to.parent().unwrap_or(to))?;
     for extension in ["", "origin"].into_iter().chain(BEFORE).chain(["jsonl"]) {
         fs::rename(from.with_extension(extension), to.with_extension(extension)).or_else(if_missing)?;
     }
@@ -338,7 +325,7 @@ fn copy_tree(from: &Path, to: &Path, whither: To, depth: usize) -> io::Result<()
     if depth == 0 || !fs::symlink_metadata(from).is_ok_and(|found| found.is_dir()) {
         return Ok(());
     }
-    create_folder(to)?;
+    create_private_folder(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let (from, to) = (entry.path(), to.join(entry.file_name()));

@@ -1,13 +1,15 @@
 //! Replaces files atomically: readers see the old contents or the new, never a part. Opens only regular files of
 //! folders to which other programs write. [`rewrite`] is for files of the user's, which stay what they are.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
-use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, RawMode, fchown, openat, renameat, unlinkat};
+use rustix::fs::{AtFlags, CWD, FlockOperation, Gid, Mode, OFlags, RawMode, fchown, flock, openat, renameat, unlinkat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
@@ -36,6 +38,34 @@ pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open_regular(path)?.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Creates a folder that only the user can read, and those above it.
+///
+/// # Errors
+/// The system's error.
+pub fn create_private_folder(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// How often a lock is looked at while it is waited for.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// Opens a file, which is created with its folder, and locks it until it is closed. On a file system without locks it is not locked.
+///
+/// # Errors
+/// The system's error, or [`io::ErrorKind::WouldBlock`] if another process has the lock for that long: it may be suspended.
+pub fn lock(path: &Path, wait: Duration) -> io::Result<File> {
+    create_private_folder(path.parent().unwrap_or(path))?;
+    let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    let began = Instant::now();
+    while let Err(Errno::WOULDBLOCK | Errno::INTR) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        if began.elapsed() >= wait {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        sleep(LOOK_AGAIN);
+    }
+    Ok(file)
 }
 
 /// The permissions of a file.

@@ -9,13 +9,13 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use claude_ide_system::file::create_private_folder;
 use claude_ide_system::worktree::MISLEADING;
 
 use super::index::{self, Index, Tracked};
@@ -201,7 +201,7 @@ impl Repository {
             settings.partition(|setting| setting.starts_with(b"filter."));
         let converts = settings.iter().any(|setting| *setting != b"core.autocrlf\nfalse");
         let has_filters = filters.iter().any(|filter| !filter.starts_with(b"filter.lfs."));
-        let store = make_folder(&ours).and_then(|()| Store::new(&ours.join("copies")));
+        let store = create_private_folder(&ours).and_then(|()| Store::new(&ours.join("copies")));
         let hash_length = if format == b"sha256" { 32 } else { 20 };
         let with = |store| Self {
             top,
@@ -219,7 +219,7 @@ impl Repository {
 
     /// The same with another folder of ours, and nothing seen.
     pub(super) fn renewed(&self, ours: PathBuf) -> Option<Self> {
-        let store = make_folder(&ours).and_then(|()| Store::new(&ours.join("copies"))).ok()?;
+        let store = create_private_folder(&ours).and_then(|()| Store::new(&ours.join("copies"))).ok()?;
         Some(Self {
             top: self.top.clone(),
             index: self.index.clone(),
@@ -367,10 +367,6 @@ fn read_blobs(mut out: &[u8], found: &mut HashMap<Id, Vec<u8>>) {
             out = out.get(size + 1..).unwrap_or_default();
         }
     }
-}
-
-fn make_folder(ours: &Path) -> io::Result<()> {
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(ours)
 }
 
 fn home_attributes(home: &Path) -> Vec<PathBuf> {

@@ -1,10 +1,10 @@
 //! The folder of discovery files: ours, those of other servers, and those of dead processes.
 
 use std::{
-    fs::{self, DirBuilder, Permissions},
+    fs::{self, Permissions},
     io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream},
-    os::unix::fs::{DirBuilderExt, PermissionsExt},
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -13,7 +13,7 @@ use claude_ide_protocol::ide::LockFileContents;
 use serde::{Serialize, de::DeserializeOwned};
 
 use claude_ide_system::{
-    file::{Access, Whole, read_regular},
+    file::{Access, Whole, create_private_folder, read_regular},
     process::{self, exists},
 };
 
@@ -93,7 +93,7 @@ pub(super) fn remove(path: &Path) {
 }
 
 pub(super) fn private_dir(dir: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    create_private_folder(dir)?;
     let mode = fs::metadata(dir)?.permissions().mode();
     // The CLI creates the folder too, readable to others. If we may not change that, the folder is still usable.
     if mode & 0o077 != 0
