@@ -9,6 +9,7 @@ local edit = lazy("claude-ide.chat.inline.edit")
 local environment = lazy("claude-ide.terminal.environment")
 local kept_words = lazy("claude-ide.ui.kept_words")
 local path = lazy("claude-ide.base.path")
+local selected_lines = lazy("claude-ide.ui.selected_lines")
 local terminal_prompt = lazy("claude-ide.chat.inline.terminal_prompt")
 
 local M = {}
@@ -20,9 +21,7 @@ local function lines_of(at)
   if at.range then
     return math.min(at.first, at.last), math.max(at.first, at.last)
   elseif vim.api.nvim_get_mode().mode:find("^[vV\22]") then
-    local from, to = vim.fn.line("v"), vim.fn.line(".")
-    vim.cmd("normal! \27") -- sets '< and '>, as a range would have
-    return math.min(from, to), math.max(from, to)
+    return selected_lines()
   end
   return nil
 end
