@@ -19,14 +19,12 @@ pub enum Request {
     Reply(Reply),
     /// The user's word that nothing is left to be done.
     Resolve(Resolve),
-    /// Removes a thread.
-    Remove(Named),
     /// Where the lines of a file's threads are in a text.
     Place(Place),
     /// The message of a round.
     Round(Round),
     /// Claude has got these words.
-    Sent(Sent),
+    Sent(Vec<Said>),
     /// The threads for Claude, as text.
     Tell(Tell),
 }
@@ -43,7 +41,6 @@ pub struct Add {
     /// The text is that of a proposal.
     #[serde(default)]
     pub(crate) proposed: bool,
-    pub(crate) session: Option<String>,
 }
 
 /// Lines, from 0.
@@ -85,12 +82,6 @@ pub struct Resolve {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Named {
-    pub(crate) id: u64,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Place {
     pub(crate) path: String,
     #[serde(default)]
@@ -119,17 +110,10 @@ pub struct Round {
     pub(crate) withheld: Vec<String>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Sent {
-    pub(crate) session: String,
-    pub(crate) said: Vec<Said>,
-}
-
 /// What was sent of a thread.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Said {
+pub struct Said {
     pub(crate) id: u64,
     pub(crate) words: String,
 }
@@ -149,6 +133,8 @@ pub(crate) struct Shown<'a> {
     #[serde(flatten)]
     pub(crate) thread: &'a Thread,
     pub(crate) state: State,
+    /// The user's words that are not sent.
+    pub(crate) draft: Option<&'a str>,
 }
 
 /// Where a thread is to be shown in a text.

@@ -1,20 +1,16 @@
 //! The file of a worktree's threads. Each change reads it, changes it and writes it under a lock, so that several editors agree.
 //!
-//! The texts that threads were written on lie beside it, by the names that git would give them.
+//! The texts that threads were written on lie beside it, each named after the SHA-1 of its contents.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use claude_ide_edits::{LineHunk, line_hunks};
-use claude_ide_system::file::{Access, Whole, read_regular};
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
+use claude_ide_system::file::{Access, Whole, create_private_folder, lock, read_regular};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use sha1::{Digest as _, Sha1};
@@ -35,8 +31,7 @@ const MAX_ENTRIES: usize = 200;
 const MAX_WORDS: usize = 64 * 1024;
 const MAX_LINES: usize = 1_000;
 /// A lock is held for milliseconds, unless its holder is stopped.
-const TRIES: u32 = 30;
-const BETWEEN_TRIES: Duration = Duration::from_millis(10);
+const MAX_WAIT: Duration = Duration::from_millis(300);
 
 /// The threads of one worktree.
 #[derive(Debug)]
@@ -74,7 +69,6 @@ struct Contents {
     /// For people who read it.
     root: PathBuf,
     next: u64,
-    rounds: u64,
     threads: Vec<Thread>,
 }
 
@@ -126,24 +120,15 @@ impl Store {
                 contents.thread(resolve.id)?.resolved = resolve.resolved;
                 Ok(Json::Bool(true))
             }),
-            Request::Remove(named) => self.change(|contents| {
-                contents.thread(named.id)?;
-                contents.threads.retain(|thread| thread.id != named.id);
-                Ok(Json::Bool(true))
-            }),
             Request::Place(place) => self.place(&place, text.unwrap_or_default()),
             Request::Round(wanted) => {
                 let contents = self.read()?;
                 Ok(round::message(&contents.named(&wanted.ids), &wanted.withheld).into())
             }
             Request::Sent(sent) => self.change(|contents| {
-                contents.rounds += 1;
-                let round = contents.rounds;
-                for said in sent.said {
+                for said in sent {
                     if let Ok(thread) = contents.thread(said.id) {
                         mark_sent(thread, said.words);
-                        thread.session = Some(sent.session.clone());
-                        thread.round = Some(round);
                     }
                 }
                 Ok(Json::Bool(true))
@@ -178,8 +163,6 @@ impl Store {
             side: add.side,
             proposed: add.proposed && anchor.is_some(),
             anchor,
-            session: add.session,
-            round: None,
             entries: Vec::new(),
             resolved: false,
         };
@@ -310,27 +293,18 @@ impl Store {
     fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), CommentError> {
         let temporary = path.with_extension(format!("{}.part", std::process::id()));
         let write = || {
-            create_folder(path.parent().unwrap_or(path))?;
+            create_private_folder(path.parent().unwrap_or(path))?;
             Whole { path, temporary: &temporary, access: Access::Private, durable: false }.write(bytes)
         };
         write().map_err(|source| CommentError::File { path: path.to_owned(), source })
     }
 
-    /// A file system without locks is no reason to lose comments.
     fn lock(&self) -> Result<File, CommentError> {
         let path = self.folder.join("lock");
-        let open = || {
-            create_folder(&self.folder)?;
-            OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path)
-        };
-        let file = open().map_err(|source| CommentError::File { path: path.clone(), source })?;
-        for _ in 0..TRIES {
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Err(Errno::WOULDBLOCK) => sleep(BETWEEN_TRIES),
-                Ok(()) | Err(_) => return Ok(file),
-            }
-        }
-        Err(CommentError::Busy)
+        lock(&path, MAX_WAIT).map_err(|source| match source.kind() {
+            io::ErrorKind::WouldBlock => CommentError::Busy,
+            _ => CommentError::File { path, source },
+        })
     }
 }
 
@@ -388,7 +362,17 @@ fn plain(text: &[u8]) -> Cow<'_, [u8]> {
 }
 
 fn shown(contents: &Contents) -> Json {
-    json(&contents.threads.iter().map(|thread| Shown { thread, state: thread.state() }).collect::<Vec<_>>())
+    json(
+        &contents
+            .threads
+            .iter()
+            .map(|thread| Shown {
+                thread,
+                state: thread.state(),
+                draft: thread.draft().map(|entry| entry.words.as_str()),
+            })
+            .collect::<Vec<_>>(),
+    )
 }
 
 fn shown_at(thread: &Thread) -> Option<PlacedThread> {
@@ -408,10 +392,6 @@ fn json(value: &impl Serialize) -> Json {
 
 fn name_of(bytes: &[u8]) -> String {
     Sha1::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn create_folder(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 #[cfg(test)]
@@ -440,13 +420,13 @@ mod tests {
 
         fn add(&self, first: usize, count: usize, words: &str) -> u64 {
             let lines = json!({ "first": first, "count": count });
-            let add = json!({ "by": "user", "words": words, "path": "a.txt", "lines": lines, "session": "s" });
+            let add = json!({ "by": "user", "words": words, "path": "a.txt", "lines": lines });
             self.ask(json!({ "add": add }), TEXT).unwrap().as_u64().unwrap()
         }
 
         fn sent(&self, id: u64, words: &str) {
             let said = json!([{ "id": id, "words": words }]);
-            self.ask(json!({ "sent": { "session": "s", "said": said } }), "").unwrap();
+            self.ask(json!({ "sent": said }), "").unwrap();
         }
 
         fn states(&self) -> Vec<String> {

@@ -106,10 +106,6 @@ pub(crate) struct Thread {
     /// It is about a proposal's text, which the file has not had since.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(crate) proposed: bool,
-    /// The session whose change it is about, or to which it was sent.
-    pub(crate) session: Option<String>,
-    /// The last round that it was sent in, from 1.
-    pub(crate) round: Option<u64>,
     pub(crate) entries: Vec<Entry>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub(crate) resolved: bool,

@@ -3,19 +3,16 @@ local lazy = require("claude-ide.lazy")
 local comments = lazy("claude-ide.comments")
 local counted = lazy("claude-ide.base.counted")
 local ide_width = lazy("claude-ide.base.width")
+local marks = lazy("claude-ide.comments.marks")
 local notice = lazy("claude-ide.base.notice")
 local outbox = lazy("claude-ide.outbox.comments")
+local selected_lines = lazy("claude-ide.ui.selected_lines")
 local store = lazy("claude-ide.comments.store")
 local ui_choose = lazy("claude-ide.ui.choose")
 
 local M = {}
 
 local SHOWN_CELLS = 60
-
----@return string root of the file here, or of Neovim's folder
-local function root_here()
-  return store.root_of(vim.api.nvim_buf_get_name(0):match("^/.*"))
-end
 
 ---@param words string[]
 ---@param at claude-ide.command.Context
@@ -25,9 +22,7 @@ function M.write(words, at)
   if words[1] then
     return comments.write_about(words[1] --[[@as "file"|"all"]])
   elseif not at.range and vim.api.nvim_get_mode().mode:find("^[vV\22]") then
-    local one, other = vim.fn.line("v"), vim.fn.line(".")
-    vim.cmd("normal! \27")
-    return comments.write(math.min(one, other), math.max(one, other))
+    return comments.write(selected_lines())
   end
   return comments.write(math.min(at.first, at.last), math.max(at.first, at.last))
 end
@@ -46,7 +41,7 @@ end
 local function words_of(thread)
   local last = thread.entries[#thread.entries]
   local who = last.by == "claude" and "Claude: " or ""
-  return who .. ide_width.printable((vim.trim(last.words):gsub("%s+", " ")))
+  return who .. marks.in_a_line(last.words)
 end
 
 ---@type table<claude-ide.comments.State, string>
@@ -152,9 +147,9 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.run(words)
-  local root, what = root_here(), words[1]
+  local root, what = comments.root(), words[1]
   if what == "send" then
-    return outbox.send(root)
+    return outbox.send()
   elseif what == "yank" then
     return yank(root)
   elseif what == "import" then

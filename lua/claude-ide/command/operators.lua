@@ -1,5 +1,5 @@
--- The operators `<Plug>(claude-edit-operator)`, `<Plug>(claude-send-operator)` and `<Plug>(claude-comment)`: a motion selects the lines. `.` repeats with the
--- lines of its own motion and the same instruction.
+-- The operators `<Plug>(claude-edit-operator)`, `<Plug>(claude-send-operator)` and `<Plug>(claude-comment)`: a motion selects the lines.
+-- `.` repeats with the lines of its own motion and the same instruction.
 local lazy = require("claude-ide.lazy")
 local comments = lazy("claude-ide.comments")
 local mention = lazy("claude-ide.context.mention")
@@ -62,7 +62,7 @@ end
 function M.operate_comment()
   require("claude-ide.app")
   is_called = false
-  notify(comments.write(moved_over()))
+  comments.operate()
 end
 
 return M

@@ -23,6 +23,13 @@ local function at_cursor()
   return shown and shown.root, shown and id and store.thread(shown.root, id) or nil
 end
 
+---The worktree of the file here, or of Neovim's folder.
+---@return string root
+function M.root()
+  local shown = target.shown_in(vim.api.nvim_get_current_buf())
+  return shown and shown.root or store.root_of()
+end
+
 ---The line of a thread in its file.
 ---@param thread claude-ide.comments.Thread
 ---@return integer from 1
@@ -31,20 +38,11 @@ function M.lnum(thread)
   return anchor and (anchor.now.first or anchor.first) + 1 or 1
 end
 
----@param thread claude-ide.comments.Thread
----@return string words of the user's that are not sent
-local function draft_of(thread)
-  local entry = vim.iter(thread.entries):find(function(each)
-    return each.by == "user" and not each.sent
-  end)
-  return entry and entry.words or ""
-end
-
 ---@param lnum integer
 ---@param root string
 ---@param thread claude-ide.comments.Thread
 local function continue(lnum, root, thread)
-  local words = draft_of(thread)
+  local words = thread.draft or ""
   local is_reply = #thread.entries > 1 or words == ""
   writer.open({
     root = root,
@@ -80,16 +78,7 @@ function M.write(first, last)
     root = of.root,
     words = "",
     begin = function(words)
-      return store.change(of.root, {
-        add = {
-          by = "user",
-          words = words,
-          path = of.path,
-          side = of.side,
-          lines = { first = of.first, count = of.count },
-          proposed = of.is_proposed,
-        },
-      }, of.text)
+      return store.add(of, "user", words)
     end,
   }, last, "Comment")
   return true
@@ -105,7 +94,7 @@ function M.write_about(what)
   if what == "file" and not shown then
     return nil, "There is no file here."
   end
-  local root = shown and shown.root or store.root_of()
+  local root = M.root()
   local path = what == "file" and shown and shown.path or nil
   local lnum = vim.fn.line(".")
   for _, thread in ipairs(M.in_order(root)) do
@@ -118,7 +107,7 @@ function M.write_about(what)
     root = root,
     words = "",
     begin = function(words)
-      return store.change(root, { add = { by = "user", words = words, path = path } })
+      return store.add({ root = root, path = path }, "user", words)
     end,
   }, lnum, path and "Comment on the file" or "Comment on everything")
   return true
@@ -143,14 +132,7 @@ function M.add(path, first, last, words)
       return false
     end
   end
-  local id, err = store.change(of.root, {
-    add = {
-      by = "user",
-      words = words,
-      path = of.path,
-      lines = { first = of.first, count = of.count },
-    },
-  }, of.text)
+  local id, err = store.add(of, "user", words)
   return id ~= nil, err
 end
 
@@ -273,7 +255,7 @@ function M.jump(step)
     end
   end
   local shown = target.shown_in(buf)
-  local root = shown and shown.root or store.root_of()
+  local root = M.root()
   local here, threads = shown and shown.path or "", M.in_order(root)
   for at = step > 0 and 1 or #threads, step > 0 and #threads or 1, step do
     local path = threads[at].path

@@ -3,6 +3,7 @@ local lazy = require("claude-ide.lazy")
 local comments = lazy("claude-ide.comments")
 local key_list = lazy("claude-ide.ui.key_list")
 local notice = lazy("claude-ide.base.notice")
+local selected_lines = lazy("claude-ide.ui.selected_lines")
 
 local M = {}
 
@@ -25,9 +26,7 @@ local function comment_on_motion()
 end
 
 local function comment_on_selection()
-  local one, other = vim.fn.line("v"), vim.fn.line(".")
-  vim.cmd("normal! \27")
-  say(comments.write(math.min(one, other), math.max(one, other)))
+  say(comments.write(selected_lines()))
 end
 
 ---@return claude-ide.comments.Key[]

@@ -50,13 +50,6 @@ local unfolded = {}
 ---@type table<integer, uv.uv_timer_t> by buffer
 local timers = {}
 
----@param root string
----@param id integer
----@return string
-local function name_of(root, id)
-  return root .. "\n" .. id
-end
-
 ---@param entry claude-ide.comments.Entry
 ---@return string name
 ---@return string group
@@ -90,7 +83,7 @@ end
 
 ---@param words string possibly of a model
 ---@return string
-local function in_a_line(words)
+function M.in_a_line(words)
   return ide_width.printable((vim.trim(words):gsub("%s+", " ")))
 end
 
@@ -111,7 +104,7 @@ local function brief(thread, kind, cells)
   for at, entry in ipairs(shown) do
     local who, group = author(entry)
     chunks[#chunks + 1] = { (at > 1 and " · " or "") .. who .. ": ", group }
-    chunks[#chunks + 1] = { ide_width.cut(in_a_line(entry.words), each), "ClaudeComment" }
+    chunks[#chunks + 1] = { ide_width.cut(M.in_a_line(entry.words), each), "ClaudeComment" }
   end
   chunks[#chunks + 1] = { more, "ClaudeComment" }
   chunks[#chunks + 1] = { rest, "ClaudeCommentNote" }
@@ -205,7 +198,7 @@ local function put(buf, shown, placed, cells, thread)
   -- The last line has the words, the first one the extmark that is followed.
   local bottom = math.min(placed.first + math.max(placed.count, 1) - 1, last_row)
   local words = { priority = PRIORITY } ---@type vim.api.keyset.set_extmark
-  if unfolded[name_of(shown.root, thread.id)] then
+  if unfolded[store.name(shown.root, thread.id)] then
     words.virt_lines = whole(thread, placed.kind, cells)
   elseif drawn_level[buf] then
     words.virt_text, words.virt_text_pos = brief(thread, placed.kind, cells), "eol"
@@ -330,7 +323,7 @@ end
 ---@param root string
 ---@param id integer
 function M.toggle(root, id)
-  local name = name_of(root, id)
+  local name = store.name(root, id)
   unfolded[name] = not unfolded[name] or nil
   M.refresh()
 end

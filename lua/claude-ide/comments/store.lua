@@ -30,9 +30,8 @@ local M = {}
 ---@field side claude-ide.comments.Side
 ---@field anchor? claude-ide.comments.Anchor nil: about the whole file
 ---@field proposed? boolean it is about a proposal's text, which the file has not had since
----@field session? string
----@field round? integer
 ---@field entries claude-ide.comments.Entry[]
+---@field draft? string the user's words that are not sent
 ---@field state claude-ide.comments.State
 
 ---@class claude-ide.comments.Placed
@@ -104,9 +103,9 @@ local function watch(root, worktree)
   local watcher = assert(vim.uv.new_fs_event())
   local changed = vim.schedule_wrap(function()
     if worktree.watcher then
-      local before = vim.json.encode(worktree.threads)
+      local before = worktree.threads
       read(root, worktree)
-      if vim.json.encode(worktree.threads) ~= before then
+      if not vim.deep_equal(worktree.threads, before) then
         bus.emit("comments_changed", root)
       end
     end
@@ -190,6 +189,33 @@ function M.change(root, request, text)
   watch(root, worktree)
   bus.emit("comments_changed", root)
   return answer
+end
+
+---Adds a comment.
+---@param to { root: string, path?: string, side?: claude-ide.comments.Side, first?: integer, count?: integer, text?: string, is_proposed?: boolean } about lines, a file, or everything
+---@param by "user"|"claude"
+---@param words string
+---@return integer? id
+---@return string? err for the user
+function M.add(to, by, words)
+  return M.change(to.root, {
+    add = {
+      by = by,
+      words = words,
+      path = to.path,
+      side = to.side,
+      lines = to.first and { first = to.first, count = to.count },
+      proposed = to.is_proposed,
+    },
+  }, to.text)
+end
+
+---The name of a thread among those of all worktrees.
+---@param root string
+---@param id integer
+---@return string
+function M.name(root, id)
+  return root .. "\n" .. id
 end
 
 ---Where the threads of a side of a file are in a text.

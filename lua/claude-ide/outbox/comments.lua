@@ -31,21 +31,12 @@ local on_its_way = {}
 local previews = {}
 
 ---@param root string
----@param id integer
----@return string
-local function name_of(root, id)
-  return root .. "\n" .. id
-end
-
----@param root string
 ---@return claude-ide.outbox.Said[]
 local function to_send(root)
   local said = {} ---@type claude-ide.outbox.Said[]
   for _, thread in ipairs(comments.in_order(root)) do
-    for _, entry in ipairs(on_its_way[name_of(root, thread.id)] and {} or thread.entries) do
-      if entry.by == "user" and not entry.sent then
-        said[#said + 1] = { id = thread.id, words = entry.words }
-      end
+    if thread.draft and not on_its_way[store.name(root, thread.id)] then
+      said[#said + 1] = { id = thread.id, words = thread.draft }
     end
   end
   return said
@@ -81,7 +72,7 @@ local function hand_over(root, said, text)
     return false
   end
   for _, one in ipairs(said) do
-    on_its_way[name_of(root, one.id)] = true
+    on_its_way[store.name(root, one.id)] = true
   end
   outbox.send({
     kind = "comments",
@@ -90,13 +81,13 @@ local function hand_over(root, said, text)
     ran = route.kind ~= "dead",
     done = function(err)
       for _, one in ipairs(said) do
-        on_its_way[name_of(root, one.id)] = nil
+        on_its_way[store.name(root, one.id)] = nil
       end
       if err then
         notice.warn(("Comments not sent: %s."):format(err))
         return
       end
-      store.change(root, { sent = { session = session, said = said } })
+      store.change(root, { sent = said })
       notice.info(("Sent %s to Claude."):format(counted(#said, "comment")))
     end,
   })
@@ -181,11 +172,10 @@ function M.message(root)
 end
 
 ---Shows them, to be sent.
----@param root? string default: of the file here, or of Neovim's folder
 ---@return boolean? ok
 ---@return string? err
-function M.send(root)
-  root = root or store.root_of(vim.api.nvim_buf_get_name(0):match("^/.*"))
+function M.send()
+  local root = comments.root()
   local shown = previews[root]
   if shown and vim.api.nvim_win_is_valid(shown) then
     vim.api.nvim_set_current_win(shown)

@@ -70,14 +70,7 @@ M.comment_add = tool(function(running, args)
   if not of then
     return fail(running, "it is no file")
   end
-  local id, err = store.change(of.root, {
-    add = {
-      by = "claude",
-      words = words_of(running, args.text),
-      path = of.path,
-      lines = { first = of.first, count = of.count },
-    },
-  }, of.text)
+  local id, err = store.add(of, "claude", words_of(running, args.text))
   return id and { text = ("Shown to the user as comment %d."):format(id) } or fail(running, err)
 end)
 
