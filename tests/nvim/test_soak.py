@@ -59,7 +59,9 @@ return { found, #vim.api.nvim_list_wins(), #vim.api.nvim_list_tabpages() }
 
 
 # Entries of each table that our modules reach, autocommands and groups by name, and references by what they hold: as many after a day.
+# Compiled code holds tables, and keys of a weak table until they are collected.
 KEPT = r"""
+jit.flush() collectgarbage() collectgarbage()
 local seen, kept, queue, head = {}, {}, {}, 1
 paths = paths or setmetatable({}, { __mode = "k" }) -- a table that is reached by another way later keeps its name
 local function push(value, path)

@@ -16,12 +16,12 @@ local M = {}
 ---@field is_over? boolean cancelled
 ---@field done fun(ok?: boolean, err?: string)
 
----@type table<claude-ide.chat.Chat, claude-ide.chat.content.Waiting[]>
-local waiting = setmetatable({}, { __mode = "k" })
+---@type table<claude-ide.chat.Chat, claude-ide.chat.content.Waiting[]> of those for which prompts wait
+local waiting = {}
 
 ---@param chat claude-ide.chat.Chat
 local function say_those_that_are_ready(chat)
-  local line = waiting[chat]
+  local line = waiting[chat] or {}
   while line[1] and line[1].parts do
     local first = table.remove(line, 1) --[[@as claude-ide.chat.content.Waiting]]
     local blocks = context.blocks(first.text, first.parts or {})
@@ -29,6 +29,9 @@ local function say_those_that_are_ready(chat)
       vim.list_extend(blocks, links.of(chat, first.text))
     end
     first.done(chat:say(first.text, blocks))
+  end
+  if not line[1] and waiting[chat] == line then
+    waiting[chat] = nil
   end
 end
 
@@ -82,7 +85,7 @@ end
 ---@return boolean whether a text was returned
 function M.return_all(chat, prompts)
   local line = waiting[chat] or {}
-  waiting[chat] = {}
+  waiting[chat] = nil
   local texts = {} ---@type string[]
   for _, prompt in ipairs(prompts) do
     texts[#texts + 1] = prompt.text
