@@ -22,6 +22,8 @@ from . import PATIENCE, left
 from .rpc import NvimError, Rpc, RpcTimeout
 from .terminal import Terminal
 
+# Lua that frees all that nothing holds: compiled code holds tables, and what is finalized goes with the second collection.
+COLLECT = "jit.flush() collectgarbage() collectgarbage()"
 ROOT = Path(__file__).resolve().parents[2]
 VERSIONS = ("0.10", "0.11", "0.12")
 
@@ -275,7 +277,7 @@ class Nvim:
 
     def private_kib(self) -> int:
         """Memory that this Neovim shares with no other, after garbage collection; outside Linux, all of it."""
-        self.lua("collectgarbage() collectgarbage()")
+        self.lua(COLLECT)
         sizes = Path(f"/proc/{self.server_pid}/smaps_rollup")
         if sizes.exists():
             return sum(int(kib) for kib in re.findall(r"(?:Private_Dirty|Swap):\s+(\d+) kB", sizes.read_text()))

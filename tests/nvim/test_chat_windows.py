@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from chat_steps import begin, chat, say, text, to_transcript, wait_answer, wait_idle, wait_text
 
+from harness.nvim import COLLECT
+
 pytestmark = pytest.mark.dealt
 
 LAYOUT = """
@@ -130,9 +132,7 @@ def test_nothing_is_left_of_a_chat_that_is_closed(talk):
     assert "claude-ide.chat" in nvim.lua(listens) and "claude-ide.transcript" in nvim.lua(listens)
     nvim.cmd("Claude chat close")
     assert "claude-ide.chat" not in nvim.lua(listens) and "claude-ide.transcript" not in nvim.lua(listens)
-    # Compiled code keeps its values alive.
-    gone = "jit.flush() collectgarbage() collectgarbage() return next(weak) == nil"
-    nvim.wait(gone, what="what was said to be forgotten")
+    nvim.wait(COLLECT + " return next(weak) == nil", what="what was said to be forgotten")
 
 
 def test_the_key_that_closes_a_transcript_closes_one_of_its_windows_or_hides_its_chat(talk):

@@ -7,6 +7,8 @@ from changeset_steps import Changesets
 from diff_steps import Diffs
 from held_timers import pass_clock
 
+from harness.nvim import COLLECT
+
 pytestmark = pytest.mark.dealt
 
 FILES = {"a.txt": "".join(f"line {i}\n" for i in range(1, 21)), "b.txt": "b\n", "c.txt": "c\n"}
@@ -473,7 +475,7 @@ def test_what_has_run_holds_nothing_until_the_next_key(start_nvim):
       end
     """)
     nvim.wait("ran == 2", what="both to run")
-    nvim.wait("collectgarbage() == 0 and next(held) == nil", what="what they held to be released")
+    nvim.wait(COLLECT + " return next(held) == nil", what="what they held to be released")
 
 
 QUESTIONS_IN_A_PROMPT = """

@@ -26,6 +26,7 @@ from review_steps import A_CLAUDE, A, B, Turn, waiting
 from test_random_keys import TRACE
 from transcript_steps import wait_rendered
 
+from harness.nvim import COLLECT
 from harness.site import Site
 
 SETTLED_S, LOOKS, GROWTH_A_ROUND = 600, 20, 600
@@ -59,9 +60,8 @@ return { found, #vim.api.nvim_list_wins(), #vim.api.nvim_list_tabpages() }
 
 
 # Entries of each table that our modules reach, autocommands and groups by name, and references by what they hold: as many after a day.
-# Compiled code holds tables, and keys of a weak table until they are collected.
 KEPT = r"""
-jit.flush() collectgarbage() collectgarbage()
+COLLECT
 local seen, kept, queue, head = {}, {}, {}, 1
 paths = paths or setmetatable({}, { __mode = "k" }) -- a table that is reached by another way later keeps its name
 local function push(value, path)
@@ -101,16 +101,16 @@ for key, value in pairs(debug.getregistry()) do
   if type(key) == "number" and what ~= "number" then count("references to " .. what, 1) end -- a number is a free place
 end
 return kept
-"""
+""".replace("COLLECT", COLLECT)
 # Bytes that are allocated, without compiled code of Lua: that comes and goes.
 ALLOCATED = """
 local ffi = require("ffi")
 pcall(ffi.cdef, "struct soak_heap { size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, used, free, keepcost; };"
   .. "struct soak_heap mallinfo2(void);")
-jit.flush() collectgarbage() collectgarbage()
+COLLECT
 local heap = ffi.C.mallinfo2()
 return tonumber(heap.used) + tonumber(heap.hblkhd) + collectgarbage("count") * 1024
-"""
+""".replace("COLLECT", COLLECT)
 WORK = """
 work = { edits = 0, windows = {} }
 vim.api.nvim_create_autocmd("BufReadPost", { callback = function() work.edits = work.edits + 1 end })
