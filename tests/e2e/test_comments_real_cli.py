@@ -1,7 +1,7 @@
 """A round of comments with the real CLI: written on lines, sent in one message, answered beside the code."""
 
 import pytest
-from terminal_steps import IDLE, begin
+from terminal_steps import IDLE, SESSION, begin
 
 from harness.scripted_model import Reply
 
@@ -51,3 +51,36 @@ def test_a_round_is_sent_and_answered_beside_the_lines(start_with_claude, mock_a
     nvim.wait_screen("says it is done")
     nvim.wait(IDLE, what="the turn to be over")
     assert (nvim.project / "a.txt").read_text() == TEXT.replace("three", "THREE")
+
+
+def test_a_round_on_what_an_ended_session_changed_resumes_it_if_the_user_says_so(start_with_claude, mock_api):
+    nvim = start_with_claude(args=["a.txt"], files={"a.txt": TEXT}, notices=True)
+    begin(nvim, mock_api)
+    session = nvim.lua(SESSION)
+    edit = {"file_path": str(nvim.project / "a.txt"), "old_string": "two", "new_string": "TWO"}
+    mock_api.script(
+        Reply(calls=[("Read", {"file_path": str(nvim.project / "a.txt")})]),
+        Reply(calls=[("Edit", edit)]),
+        Reply(text="Changed."),
+    )
+    nvim.keys("change it<CR>")
+    nvim.wait_kind("proposal")
+    nvim.keys_count()
+    nvim.keys("ZZ")
+    known = f"require('claude-ide.edits.journal.callers').session_of('{nvim.project}/a.txt') == '{session}'"
+    nvim.wait(known, what="the session of the change to be known")
+    nvim.wait(IDLE, what="the turn to be over")
+    nvim.cmd("Claude close")
+    nvim.wait("#require('claude-ide.terminal').list() == 0", what="the CLI to end")
+    comment(nvim, 2, "Why TWO?")
+    nvim.keys(":Claude comments send<CR>")
+    nvim.wait_kind("round")
+    nvim.keys("ZZ")
+    nvim.wait_screen("(resume, whose changes they are about)")
+    mock_api.script(Reply(text="Because."))
+    asked = len(mock_api.requests)
+    nvim.keys("<CR>")
+    nvim.wait_notice("Sent 1 comment to Claude.")
+    nvim.wait(lambda: len(mock_api.requests) > asked, what="the model to be asked")
+    assert "[1] (question) a.txt:2\\n> TWO\\nWhy TWO?" in str(mock_api.requests[-1]["messages"])
+    nvim.wait(f"(require('claude-ide.terminal').session() or {{}}).id == '{session}'", what="the session to be back")

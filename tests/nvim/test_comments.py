@@ -221,6 +221,32 @@ def test_comments_are_sent_once_and_shown_in_one_preview(start_nvim):
     assert nvim.lua("return #sent") == 0
 
 
+def test_a_round_on_what_another_session_changed_goes_where_the_user_says(start_nvim):
+    nvim = start(start_nvim)
+    nvim.lua("""
+      require("claude-ide.comments.store").session_of = function() return "other" end
+      require("claude-ide.terminal").session = function() return { id = "current" } end
+      require("claude-ide.outbox.route").of = function(id) return { kind = "terminal", live = { id = id, name = "The " .. id } } end
+      sent = {}
+      require("claude-ide.outbox").send = function(message) sent[#sent + 1] = message.session end
+    """)
+    write(nvim, 2, "hello")
+    nvim.keys(":Claude comments send<CR>")
+    nvim.wait_kind("round")
+    nvim.keys_count()
+    nvim.keys("ZZ")
+    nvim.wait_screen("“The other” (other, whose changes they are about)")
+    nvim.wait_screen("“The current” (current)")
+    nvim.keys("q")
+    nvim.wait_kind("round")
+    assert nvim.lua("return #sent") == 0, "asked, and none chosen"
+    nvim.keys("ZZ")
+    nvim.wait_screen("“The current” (current)")
+    nvim.keys("<CR>")
+    nvim.wait("#sent == 1", what="the round to be sent")
+    assert nvim.lua("return sent") == ["other"]
+
+
 @pytest.mark.every_nvim
 def test_an_agent_sees_what_was_sent_answers_it_and_points_at_lines(start_nvim, connect_agent):
     nvim = start(start_nvim)

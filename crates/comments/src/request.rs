@@ -41,6 +41,8 @@ pub struct Add {
     /// The text is that of a proposal.
     #[serde(default)]
     pub(crate) proposed: bool,
+    /// Whose change of the file it is about.
+    pub(crate) session: Option<String>,
 }
 
 /// Lines, from 0.

@@ -162,6 +162,7 @@ impl Store {
             path: add.path,
             side: add.side,
             proposed: add.proposed && anchor.is_some(),
+            session: add.session,
             anchor,
             entries: Vec::new(),
             resolved: false,

@@ -106,6 +106,9 @@ pub(crate) struct Thread {
     /// It is about a proposal's text, which the file has not had since.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(crate) proposed: bool,
+    /// The session that had changed the file last when the comment was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) session: Option<String>,
     pub(crate) entries: Vec<Entry>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub(crate) resolved: bool,

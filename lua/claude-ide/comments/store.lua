@@ -30,6 +30,7 @@ local M = {}
 ---@field side claude-ide.comments.Side
 ---@field anchor? claude-ide.comments.Anchor nil: about the whole file
 ---@field proposed? boolean it is about a proposal's text, which the file has not had since
+---@field session? string the one that had changed the file last when the comment was written
 ---@field entries claude-ide.comments.Entry[]
 ---@field draft? string the user's words that are not sent
 ---@field state claude-ide.comments.State
@@ -50,6 +51,10 @@ local M = {}
 local worktrees = {}
 
 local FILE = "threads.json"
+
+---The session that has changed a file last; set by who knows that (edits/journal).
+---@type fun(path: string): string?
+M.session_of = function() end
 
 at_exit("the comments", function()
   for _, worktree in pairs(worktrees) do
@@ -206,6 +211,7 @@ function M.add(to, by, words)
       side = to.side,
       lines = to.first and { first = to.first, count = to.count },
       proposed = to.is_proposed,
+      session = to.path and M.session_of(to.root .. "/" .. to.path),
     },
   }, to.text)
 end

@@ -8,11 +8,9 @@ local ide_window = lazy("claude-ide.base.window")
 local notice = lazy("claude-ide.base.notice")
 local outbox = lazy("claude-ide.outbox")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
-local route_to = lazy("claude-ide.outbox.route")
+local receivers = lazy("claude-ide.outbox.receiver")
 local safely = lazy("claude-ide.base.safely")
-local sessions = lazy("claude-ide.sessions")
 local store = lazy("claude-ide.comments.store")
-local terminals = lazy("claude-ide.terminal")
 local text_float = lazy("claude-ide.ui.text_float")
 local user_write = lazy("claude-ide.ui.user_write")
 
@@ -42,43 +40,34 @@ local function to_send(root)
   return said
 end
 
----The session that gets the comments: that of the current terminal, or a chat's.
----@return string? session
----@return claude-ide.outbox.Route|string route or why there is none
-local function receiver()
-  sessions.attach()
-  local current = terminals.session()
-  local chats = package.loaded["claude-ide.chat"]
-  local chat = type(chats) == "table" and chats.list()[1]
-  local session = current and current.id or (chat and chat.session)
-  if not session then
-    return nil, "Claude is not running: `:Claude` starts it"
+---The sessions whose changes the comments are about.
+---@param root string
+---@param said claude-ide.outbox.Said[]
+---@return string[]
+local function sessions_of(root, said)
+  local found = {} ---@type string[]
+  for _, one in ipairs(said) do
+    local thread = store.thread(root, one.id)
+    if thread and thread.session and not vim.list_contains(found, thread.session) then
+      found[#found + 1] = thread.session
+    end
   end
-  local route, why = route_to.of(session)
-  if not route then
-    return nil, why or "the session cannot be written to"
-  end
-  return session, route
+  return found
 end
 
 ---@param root string
 ---@param said claude-ide.outbox.Said[]
 ---@param text string
----@return boolean
-local function hand_over(root, said, text)
-  local session, route = receiver()
-  if not session then
-    notice.warn(("Not sent: %s."):format(route))
-    return false
-  end
+---@param receiver claude-ide.outbox.Receiver
+local function hand_over(root, said, text, receiver)
   for _, one in ipairs(said) do
     on_its_way[store.name(root, one.id)] = true
   end
   outbox.send({
     kind = "comments",
-    session = session,
+    session = receiver.session,
     text = text,
-    ran = route.kind ~= "dead",
+    ran = receiver.route.kind ~= "dead",
     done = function(err)
       for _, one in ipairs(said) do
         on_its_way[store.name(root, one.id)] = nil
@@ -91,7 +80,6 @@ local function hand_over(root, said, text)
       notice.info(("Sent %s to Claude."):format(counted(#said, "comment")))
     end,
   })
-  return true
 end
 
 ---Those of which the text still has the number.
@@ -124,7 +112,9 @@ local function preview(root, said, text)
     ide_window.close(win)
     own_buffer.delete(buf)
   end
-  local send = safely.wrap("send comments", function()
+  ---@return claude-ide.outbox.Said[]? left
+  ---@return string text
+  local function looked_at()
     local now = vim.trim(table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n"))
     local left = left_in(said, now)
     local waits = {} ---@type table<integer, true?>
@@ -138,9 +128,29 @@ local function preview(root, said, text)
       notice.info("No comments are left to send.")
     elseif sent then
       notice.warn(("Comment %d does not wait any more: remove it here."):format(sent.id))
-    elseif hand_over(root, left, now) then
-      close()
+    else
+      return left, now
     end
+    return nil, now
+  end
+  local send = safely.wrap("send comments", function()
+    local left = looked_at()
+    if not left then
+      return
+    end
+    receivers.find(sessions_of(root, left), function(receiver, why)
+      if not vim.api.nvim_buf_is_valid(buf) then
+        return -- sent, or put off while the user was asked
+      elseif not receiver then
+        notice.warn(("Not sent: %s."):format(why))
+        return
+      end
+      local still_left, now = looked_at()
+      if still_left then
+        hand_over(root, still_left, now, receiver)
+        close()
+      end
+    end)
   end)
   vim.api.nvim_create_autocmd({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, {
     buffer = buf,

@@ -229,7 +229,6 @@ end
 
 ---@param change claude-ide.sessions.LiveChange
 local function session_changed(change)
-  route_to.note(change)
   for _, entry in ipairs(vim.list_slice(waiting)) do
     if change.previous == entry.session then
       over(entry, "Claude switched to another session", true)
@@ -243,6 +242,7 @@ end
 ---Follows the sessions that entries may be for, from the first call on.
 M.attach = require("claude-ide.base.once")(function()
   typing.listen()
+  route_to.attach()
   bus.on("session_stopped", stopped)
   bus.on("session_changed", session_changed)
 end)

@@ -2,6 +2,7 @@
 -- resumed in the terminal. A session that is running elsewhere is neither written to nor started again.
 local lazy = require("claude-ide.lazy")
 local bridge = lazy("claude-ide.terminal.bridge")
+local bus = lazy("claude-ide.base.bus")
 local catalogue = lazy("claude-ide.sessions.catalogue")
 local ide_terminal = lazy("claude-ide.terminal")
 local sessions = lazy("claude-ide.sessions")
@@ -36,7 +37,7 @@ local left = {} ---@type table<string, true?>
 
 ---Records the terminals' processes, and the sessions that they have left.
 ---@param change claude-ide.sessions.LiveChange
-function M.note(change)
+local function note(change)
   local changed = change.session
   left[changed.id] = nil
   if change.previous then
@@ -49,6 +50,11 @@ function M.note(change)
   end
   own[changed.pid] = changed.state.activity ~= "gone" and own[changed.pid] or nil
 end
+
+---Follows the sessions, before any of them can end.
+M.attach = require("claude-ide.base.once")(function()
+  bus.on("session_changed", note)
+end)
 
 ---Whether the process of a session has switched to another one.
 ---@param session string

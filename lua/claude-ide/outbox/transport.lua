@@ -229,8 +229,9 @@ M.dead = {
       return await_resumed(entry)
     elseif entry.ran then
       return await_end(entry)
+    elseif not catalogue.running(entry.session) then -- else its terminal was closed just now
+      resume(entry)
     end
-    resume(entry)
     return "waits", STARTS
   end,
   interrupt = function()

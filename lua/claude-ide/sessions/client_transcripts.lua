@@ -25,6 +25,7 @@ local PATIENCE_MS = 12000
 
 ---@class claude-ide.sessions.Reading one transcript
 ---@field file string
+---@field session? string
 ---@field transcript claude-ide.sessions.Transcript set once it is open
 ---@field since integer milliseconds since the epoch: calls that ended before are ignored
 ---@field is_subagent boolean
@@ -59,6 +60,7 @@ local read ---@type fun(reader: claude-ide.sessions.Reader, reading: claude-ide.
 local function new_reading(reader, file, is_subagent)
   local reading = {
     file = file,
+    session = reader.session,
     since = reader.since,
     is_subagent = is_subagent,
     offset = 0,

@@ -1,5 +1,8 @@
 -- Whose calls made a change, and at which step of which turn, in words. The library knows the ids of a change's calls (`Hunk.calls`); this
 -- module knows the calls. Where they are not known nothing is said.
+local lazy = require("claude-ide.lazy")
+local paths = lazy("claude-ide.base.path")
+
 local M = {}
 
 ---Calls that are remembered.
@@ -10,6 +13,8 @@ local MAX_CALLS = 2000
 
 ---@class claude-ide.journal.Caller
 ---@field name string of the tool
+---@field path string of the file, resolved
+---@field session? string
 ---@field step? claude-ide.sessions.Step
 ---@field of claude-ide.journal.CallsTurn
 ---@field agent? string of a subagent
@@ -18,6 +23,8 @@ local MAX_CALLS = 2000
 local callers = {}
 ---Their ids, oldest first.
 local ids = {} ---@type string[]
+---The id of the last call that changed a file, by path.
+local last = {} ---@type table<string, string?>
 ---Turns of the remembered calls.
 ---@type table<string, claude-ide.journal.CallsTurn>
 local turns = setmetatable({}, { __mode = "v" })
@@ -34,16 +41,31 @@ function M.ended(call, reading)
   if not call.change then
     return
   end
+  local path = paths.real(paths.normalize(call.change.path))
   ids[#ids + 1] = callers[call.id] == nil and call.id or nil
+  last[path] = call.id
   callers[call.id] = {
     name = call.name,
+    path = path,
+    session = reading.session,
     step = step,
     of = of,
     agent = reading.is_subagent and (reading.name or "") or nil,
   }
   if #ids > MAX_CALLS then
-    callers[table.remove(ids, 1)] = nil
+    local oldest = table.remove(ids, 1)
+    local of_file = callers[oldest].path
+    last[of_file] = last[of_file] ~= oldest and last[of_file] or nil
+    callers[oldest] = nil
   end
+end
+
+---The session whose call changed a file last.
+---@param path string
+---@return string?
+function M.session_of(path)
+  local caller = callers[last[paths.real(path)] or ""]
+  return caller and caller.session
 end
 
 ---Whose calls made a change: the last one, and how many more.

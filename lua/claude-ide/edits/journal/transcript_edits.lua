@@ -5,6 +5,7 @@ local announce = lazy("claude-ide.edits.journal.announce")
 local bus = lazy("claude-ide.base.bus")
 local callers = lazy("claude-ide.edits.journal.callers")
 local clock = lazy("claude-ide.base.clock")
+local comments_store = lazy("claude-ide.comments.store")
 local expected_write = lazy("claude-ide.edits.watch.expected_write")
 local native = lazy("claude-ide.library.native")
 local observe = lazy("claude-ide.edits.journal.observe")
@@ -52,6 +53,7 @@ local function record(client, call, reading)
 end
 
 M.attach = require("claude-ide.base.once")(function()
+  comments_store.session_of = callers.session_of
   bus.on("calls_ended", function(client, calls, reading)
     unapproved.ended(client, store.last_turn(client), calls)
     local files = {} ---@type table<integer, claude-ide.journal.File>
