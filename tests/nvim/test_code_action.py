@@ -275,11 +275,11 @@ def test_unsaved_lines_are_said_as_they_are_in_the_editor(editor, fake, with_ter
     editor.wait("vim.fn.line('$') == 4")
     titles(editor, "ggV")
     editor.lua("pick(#shown)")
-    editor.wait(lambda: "new ``` line" in typed(fake), what="the prompt")
-    assert typed(fake).rstrip() == (
+    wanted = (
         "@a.py#L1 Explain this.\n\nThe file has unsaved changes in the editor. Its text from line 1 on is there:\n"
         "````\nnew ``` line\n````"
     )
+    editor.wait(lambda: typed(fake).rstrip() == wanted, what="the prompt")
 
 
 def test_resolve_is_offered_within_a_merge_conflict_with_all_of_its_lines(editor, fake, with_terminal):
