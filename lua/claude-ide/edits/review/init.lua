@@ -2,7 +2,7 @@
 -- Invariant: a change is shown as kept or undone only after the journal has done it.
 local lazy = require("claude-ide.lazy")
 local buffer = lazy("claude-ide.editor.buffer")
-local comments = lazy("claude-ide.edits.review.comments")
+local code_comments = lazy("claude-ide.edits.review.code_comments")
 local counted = lazy("claude-ide.base.counted")
 local current = lazy("claude-ide.edits.review.current")
 local hunks = lazy("claude-ide.edits.review.hunks")
@@ -319,7 +319,7 @@ function M.undo_comments(path)
   local filetype = buf and vim.bo[buf].filetype or vim.filetype.match({ filename = wanted }) or ""
   local list, err = {}, nil ---@type claude-ide.journal.Hunk[]?, string?
   if change then
-    list, err = comments.find(change, filetype)
+    list, err = code_comments.find(change, filetype)
   end
   if not list then
     return nil, err
