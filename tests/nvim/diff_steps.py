@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from held_timers import know_clock, know_timers, pass_clock, pass_time
+from held_timers import CLOSED_DIFF, know_clock, know_timers, pass_clock, pass_time
 
 from harness.nvim import Nvim
 
@@ -93,7 +93,7 @@ class Diffs:
         self.nvim = nvim
         nvim.lua(_PREPARE)
         nvim.keep_events("ClaudeDiff*")
-        know_timers(nvim, "ui/guard/closing.lua")
+        know_timers(nvim, *CLOSED_DIFF)
         know_clock(nvim)
 
     def propose(self, id: int, path: str | Path, contents: str, client: int = 1, name: str | None = None) -> None:

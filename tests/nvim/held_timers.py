@@ -1,60 +1,49 @@
-"""Control of the product's timers: a test ends those of some modules, however slow the machine is.
+"""Control of the product's timers (`base/timer.lua`): a test ends some, however slow the machine is.
 
 Held timers end only by the test; known timers end by themselves, or sooner by `pass_time`.
 """
 
 from harness.nvim import Nvim
 
+# What the timers of a diff that has closed do.
+CLOSED_DIFF = ("close an accepted diff", "restore the keys of a closed diff")
+
 _HOLD = """
-local sources, new_timer = ..., vim.uv.new_timer
-local deferred, holding = {}, true
-function _G.timers_held()
-  return vim.iter(deferred):any(function(timer) return timer.fn ~= nil end)
-end
-function _G.run_timers()
-  for _, timer in ipairs(deferred) do
-    local fn = timer.fn
-    timer.fn = nil
+local timer, names = require("claude-ide.base.timer"), ...
+local new, held, holding = timer.new, {}, true
+function _G.let_timers_go()
+  timer.new, holding = new, false
+  for _, one in ipairs(held) do
+    local fn = one.fn
+    one.fn = nil
     if fn then fn() end
   end
 end
-function _G.let_timers_go()
-  vim.uv.new_timer, holding = new_timer, false
-  run_timers()
-end
-vim.uv.new_timer = function()
-  local caller = debug.getinfo(2, "S").source
-  if not vim.iter(sources):any(function(source) return vim.endswith(caller, source) end) then
-    return (new_timer())
-  end
-  local timer, real = { closing = false }, nil
-  function timer:start(ms, again, fn)
-    self.fn = holding and fn or nil
-    if not holding then
-      real = real or new_timer()
-      real:start(ms, again, fn)
+timer.new = function(doing)
+  local one = new(doing)
+  if not vim.list_contains(names, doing) then return one end
+  local real = { start = one.start, stop = one.stop, is_active = one.is_active }
+  function one:start(ms, fn)
+    if holding then
+      self.fn = fn
+    else
+      real.start(self, ms, fn)
     end
   end
-  function timer:stop()
+  function one:stop()
     self.fn = nil
-    if real then real:stop() end
+    real.stop(self)
   end
-  function timer:close()
-    self:stop()
-    self.closing = true
-    if real then real:close() end
-  end
-  function timer:is_active() return self.fn ~= nil or real ~= nil and real:is_active() end
-  function timer:is_closing() return self.closing end
-  deferred[#deferred + 1] = timer
-  return timer
+  function one:is_active() return self.fn ~= nil or real.is_active(self) end
+  held[#held + 1] = one
+  return one
 end
 """
 
 
-def hold_timers(nvim: Nvim, *sources: str) -> None:
-    """From now on timers created by these files of the plugin wait for `let_timers_go`."""
-    nvim.lua(_HOLD, [f"claude-ide/{source}" for source in sources])
+def hold_timers(nvim: Nvim, *doing: str) -> None:
+    """From now on timers that do this, as they say, wait for `let_timers_go`."""
+    nvim.lua(_HOLD, list(doing))
 
 
 def let_timers_go(nvim: Nvim) -> None:
@@ -63,33 +52,29 @@ def let_timers_go(nvim: Nvim) -> None:
 
 
 _KNOW = """
-local sources, new_timer = ..., vim.uv.new_timer
-local known = setmetatable({}, { __mode = "k" })
+local timer, names = require("claude-ide.base.timer"), ...
+local new, known = timer.new, setmetatable({}, { __mode = "k" })
 function _G.pass_time()
-  for timer in pairs(known) do
-    if timer.real:is_active() then timer.real:start(0, 0, timer.fn) end
+  for one, fn in pairs(known) do
+    if one:is_active() then one:start(0, fn) end
   end
 end
-vim.uv.new_timer = function()
-  local real, caller = new_timer(), debug.getinfo(2, "S").source
-  if not vim.iter(sources):any(function(source) return vim.endswith(caller, source) end) then return real end
-  local timer = { real = real }
-  function timer:start(ms, again, fn)
-    self.fn = fn
-    return real:start(ms, again, fn)
+timer.new = function(doing)
+  local one = new(doing)
+  if not vim.list_contains(names, doing) then return one end
+  local start = one.start
+  function one:start(ms, fn)
+    known[self] = fn
+    start(self, ms, fn)
   end
-  for _, name in ipairs({ "stop", "close", "is_active", "is_closing" }) do
-    timer[name] = function() return real[name](real) end
-  end
-  known[timer] = true
-  return timer
+  return one
 end
 """
 
 
-def know_timers(nvim: Nvim, *sources: str) -> None:
-    """From now on `pass_time` can end timers created by these files of the plugin."""
-    nvim.lua(_KNOW, [f"claude-ide/{source}" for source in sources])
+def know_timers(nvim: Nvim, *doing: str) -> None:
+    """From now on `pass_time` can end timers that do this, as they say."""
+    nvim.lua(_KNOW, list(doing))
 
 
 def pass_time(nvim: Nvim) -> None:

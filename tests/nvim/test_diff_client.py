@@ -5,7 +5,7 @@ import signal
 
 import pytest
 from diff_steps import Diffs
-from held_timers import hold_timers
+from held_timers import CLOSED_DIFF, hold_timers
 
 from harness.client import RpcError
 
@@ -208,7 +208,7 @@ def test_diffs_can_be_left_to_the_terminal(start_nvim, connect):
 def test_the_accepted_diff_stays_for_the_next_edit_and_goes_when_the_turn_is_over(nvim, connect):
     client = connect(nvim)
     request = open_diff(client, nvim)
-    hold_timers(nvim, "ui/guard/closing.lua")
+    hold_timers(nvim, *CLOSED_DIFF)
     nvim.keys("ZZ")
     _, text = client.call_result(request)
     (nvim.project / "a.txt").write_text(text)

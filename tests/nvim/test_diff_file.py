@@ -79,7 +79,7 @@ half = ...
 
 def test_a_file_that_is_written_late_is_waited_for(diffs):
     diffs.open(1, "a.txt", NEW)
-    hold_timers(diffs.nvim, "edits/watch/expected_write.lua")  # this state would not last long
+    hold_timers(diffs.nvim, "look for an accepted edit")  # this state would not last long
     half = NEW[: len(NEW) // 2]
     diffs.nvim.lua(LOOKS, half)
     diffs.nvim.keys("ZZ")

@@ -89,7 +89,7 @@ def test_shows_where_a_long_removed_part_begins(start_nvim):
 def test_shows_a_change_far_to_the_right(start_nvim):
     before, after = "x" * 2020 + "before\n", "x" * 2020 + "after\n"
     diffs = make(start_nvim, a_txt=before, b_txt=text(LINES) * 150 + before)
-    hold_timers(diffs.nvim, "ui/diffview/comparison.lua")
+    hold_timers(diffs.nvim, "show a diff without its hunks")
     for id, (name, layout) in enumerate(
         [("a.txt", "vertical"), ("a.txt", "horizontal"), ("a.txt", "unified"), ("b.txt", "vertical")], 1
     ):

@@ -15,7 +15,7 @@ LINES = 200_000
 @pytest.fixture
 def diffs(start_nvim):
     diffs = Diffs(start_nvim(files={"b.txt": "b\n"}, args=["b.txt"]))
-    hold_timers(diffs.nvim, "ui/diffview/comparison.lua")  # after 1.5 s it would settle for one change
+    hold_timers(diffs.nvim, "show a diff without its hunks")  # after 1.5 s it would settle for one change
     return diffs
 
 

@@ -222,7 +222,7 @@ return took
 
 def test_unified_opens_fifty_thousand_lines_with_five_hundred_changes_at_once(start_nvim):
     diffs = make(start_nvim, "unified")
-    hold_timers(diffs.nvim, "ui/diffview/comparison.lua")
+    hold_timers(diffs.nvim, "show a diff without its hunks")
     took = diffs.nvim.lua(OPENING, str(diffs.nvim.project / "big.txt"))
     print(f"opened in {took:.0f} ms")
     # 100 ms is the aim, which `make bench` checks; a busy machine may take longer.

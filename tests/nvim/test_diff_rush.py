@@ -5,7 +5,7 @@ import time
 
 import pytest
 from diff_steps import Diffs
-from held_timers import hold_timers, let_timers_go
+from held_timers import CLOSED_DIFF, hold_timers, let_timers_go
 
 pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
@@ -31,7 +31,7 @@ def test_a_key_for_a_diff_that_was_just_decided_is_no_error(start_nvim):
     nvim = diffs.nvim
     for id, keys in enumerate(["]c", "[c", "dx", "gl", "ZW", "ZQ", "ZZ"], 1):
         diffs.open(id, "b.txt", f"{keys}\n")
-        hold_timers(nvim, "ui/guard/closing.lua")  # the keys come in time
+        hold_timers(nvim, *CLOSED_DIFF)  # the keys come in time
         nvim.keys("ZZ")
         assert diffs.answer(id)["outcome"] == "saved"
         nvim.keys(keys + ":let g:done = " + str(id) + "<CR>")
@@ -76,7 +76,7 @@ end
 )
 def test_keys_too_many_neither_close_a_window_of_the_user_nor_write_their_file(diffs, keys, pause):
     nvim = diffs.nvim
-    hold_timers(nvim, "ui/guard/closing.lua")  # on a busy machine, too, no pause between two keys counts as long
+    hold_timers(nvim, *CLOSED_DIFF)  # on a busy machine, too, no pause between two keys counts as long
     nvim.lua(TURN)
     nvim.lua("vim.o.timeout = false vim.api.nvim_buf_set_lines(0, 0, 1, false, { 'unsaved' }) turn(3)")
     diffs.wait_current(1)
@@ -111,7 +111,7 @@ def test_the_command_line_window_is_no_way_to_another_window(diffs, keys):
     nvim = diffs.nvim
     nvim.lua("vim.keymap.set('n', 'ZQ', function() vim.g.own = 1 end, { buffer = 1 })")
     diffs.open(1, "b.txt", "B\n")
-    hold_timers(nvim, "ui/guard/closing.lua")
+    hold_timers(nvim, *CLOSED_DIFF)
     nvim.keys("ZQ")
     assert diffs.answer(1)["outcome"] == "rejected"
     diffs.wait_current(None)
@@ -144,7 +144,7 @@ def test_in_another_window_of_the_buffer_too(diffs):
     nvim = diffs.nvim
     nvim.lua("vim.keymap.set('n', 'gX', function() vim.g.own = vim.v.count end, { buffer = 1 })")
     diffs.open(1, "b.txt", "B\n")
-    hold_timers(nvim, "ui/guard/closing.lua")
+    hold_timers(nvim, *CLOSED_DIFF)
     nvim.keys("ZQ")
     diffs.wait_current(None)
     nvim.keys(":split<CR>3gXZQ")
@@ -161,7 +161,7 @@ def test_a_terminal_gets_no_key_too_many(diffs):
     nvim.keys("i")
     nvim.wait(lambda: nvim.mode() == "t")
     diffs.open(1, "b.txt", "B\n")
-    hold_timers(nvim, "ui/guard/closing.lua")
+    hold_timers(nvim, *CLOSED_DIFF)
     nvim.keys("ZQ")
     nvim.wait(lambda: nvim.mode() == "t")
     nvim.keys("ZZZQgo<CR>")

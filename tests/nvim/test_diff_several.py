@@ -2,7 +2,7 @@
 
 import pytest
 from diff_steps import Diffs
-from held_timers import hold_timers, let_timers_go
+from held_timers import CLOSED_DIFF, hold_timers, let_timers_go
 
 pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
@@ -136,7 +136,7 @@ vim.api.nvim_set_decoration_provider(vim.api.nvim_create_namespace("watch"), {
 def test_a_turn_of_five_edits_changes_one_screen(diffs):
     before = diffs.screen_state()
     text = OLD
-    hold_timers(diffs.nvim, "ui/guard/closing.lua")  # as if the next diff always came in time
+    hold_timers(diffs.nvim, *CLOSED_DIFF)  # as if the next diff always came in time
     diffs.nvim.lua(WATCH_THE_SCREEN)
     for id in range(1, 6):
         proposal = text + f"edit {id}\n"

@@ -170,7 +170,7 @@ def test_nothing_is_said_where_the_tool_wrote_something_else(claude):
 def test_nothing_is_said_where_the_file_holds_it_all_the_same(claude):
     # The transcript comes first: the file's own changes go unnoticed.
     claude.nvim.lua("require('claude-ide.edits.watch.files').follow = function() return function() end end")
-    hold_timers(claude.nvim, "edits/watch/expected_write.lua")
+    hold_timers(claude.nvim, "look for an accepted edit")
     call, text = claude.accept(typed="four")
     (claude.project / "a.txt").write_bytes(text.replace("\n", "\r\n").encode())
     claude.failed(call, CHANGED)

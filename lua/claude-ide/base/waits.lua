@@ -1,5 +1,6 @@
 -- Delays functions until the editor's state allows them: no text changes under a pending command, no change while Neovim locks it.
 local times = require("claude-ide.base.guard_times")
+local timers = require("claude-ide.base.timer")
 local lazy = require("claude-ide.lazy")
 local safely = lazy("claude-ide.base.safely")
 
@@ -19,12 +20,11 @@ local GROUP = "claude-ide.ui.guard.waits"
 ---@field blocked fun(): claude-ide.ui.guard.Busy?
 
 local waiting = {} ---@type claude-ide.ui.guard.Waiting[]
-local timer ---@type uv.uv_timer_t?
+local timer = timers.new("do what waits")
 local look ---@type fun()
 
 local function look_in(milliseconds)
-  timer = timer or assert(vim.uv.new_timer())
-  timer:start(math.ceil(milliseconds), 0, vim.schedule_wrap(look))
+  timer:start(milliseconds, look)
 end
 
 local function listen()
@@ -38,7 +38,7 @@ local function listen()
 end
 
 local function stop()
-  if #waiting == 0 and timer then
+  if #waiting == 0 then
     timer:stop()
     pcall(vim.api.nvim_del_augroup_by_name, GROUP)
   end

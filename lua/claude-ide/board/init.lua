@@ -1,6 +1,7 @@
 -- `:Claude board`: all sessions of the project, or of the machine, in one buffer. The library decides which rows there are and writes
 -- their text (`crates/session/src/board`); this module asks for them when something changed, and shows them.
 -- Invariants: at most one request is pending; no timer runs while no window shows the board.
+local timers = require("claude-ide.base.timer")
 local lazy = require("claude-ide.lazy")
 local asks = lazy("claude-ide.requests.asks")
 local background = lazy("claude-ide.terminal.background")
@@ -78,7 +79,7 @@ local GROUP = "claude-ide.board"
 
 ---@type claude-ide.board.View?
 local view
-local timer ---@type uv.uv_timer_t?
+local timer = timers.new("ask for the board")
 local is_pending, is_wanted, is_fresh = false, false, true
 local asked_at, changed_at = 0, 0
 
@@ -173,15 +174,7 @@ local ask ---@type fun()
 ---Asks after a while.
 ---@param milliseconds integer
 local function ask_in(milliseconds)
-  timer = timer or assert(vim.uv.new_timer())
-  timer:start(milliseconds, 0, vim.schedule_wrap(ask))
-end
-
-local function stop()
-  if timer then
-    timer:close()
-    timer = nil
-  end
+  timer:start(milliseconds, ask)
 end
 
 ---@param fresh boolean sessions were looked for, not only those known
@@ -215,7 +208,7 @@ end
 
 function ask()
   if #windows() == 0 then
-    return stop()
+    return timer:stop()
   elseif is_pending then
     is_wanted = true
     return
@@ -321,7 +314,7 @@ local function create()
   end)
   on("BufWipeout", buf, "forget the board", function()
     view = nil
-    stop()
+    timer:stop()
   end)
   on({ "WinResized", "VimResized" }, nil, "fit the board into its window", function()
     M.refresh()

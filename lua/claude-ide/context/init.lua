@@ -13,6 +13,7 @@ local position = lazy("claude-ide.base.position")
 local problems = lazy("claude-ide.language.problems")
 local prompts = lazy("claude-ide.context.prompts")
 local safely = lazy("claude-ide.base.safely")
+local timers = lazy("claude-ide.base.timer")
 
 local M = {}
 
@@ -162,16 +163,13 @@ end
 ---@param done fun(part: claude-ide.context.Part) once, possibly before this returns
 function M.read(reference, at, done)
   local part = { name = reference.name, argument = reference.argument } ---@type claude-ide.context.Part
-  local timer ---@type uv.uv_timer_t?
-  local is_over = false
+  local timer, is_over = timers.new("end the reading of a reference"), false
   local function finish(found, why)
     if is_over then
       return
     end
     is_over = true
-    if timer and not timer:is_closing() then
-      timer:close()
-    end
+    timer:stop()
     part.text, part.image = found and found.text, found and found.image
     part.problem = not found and (why or "nothing is there") or nil
     local most = lines.MOST_BYTES
@@ -189,9 +187,9 @@ function M.read(reference, at, done)
     finish(nil, "it could not be read")
   end)(at, reference.argument, finish)
   if not is_over then
-    timer = vim.defer_fn(function()
+    timer:start(TIMEOUT_MS, function()
       finish(nil, "it took too long")
-    end, TIMEOUT_MS)
+    end)
   end
 end
 

@@ -2,6 +2,7 @@
 local lazy = require("claude-ide.lazy")
 local lsp = lazy("claude-ide.base.lsp")
 local patch = lazy("claude-ide.editor.buffer.patch")
+local timers = lazy("claude-ide.base.timer")
 
 local M = {}
 
@@ -103,41 +104,39 @@ local function when_attached(buf, callback)
   if not lsp.is_starting(buf) then
     return callback()
   end
-  local timer = assert(vim.uv.new_timer())
+  local timer = timers.new("format without a language server")
   local autocmd ---@type integer
-  local function once()
-    if not timer:is_closing() then
-      timer:close()
-      pcall(vim.api.nvim_del_autocmd, autocmd)
-      callback()
-    end
+  local function go_on()
+    timer:stop()
+    pcall(vim.api.nvim_del_autocmd, autocmd)
+    callback()
   end
   autocmd = vim.api.nvim_create_autocmd("LspAttach", {
     buffer = buf,
     desc = "Claude: format once the language server is there",
-    callback = vim.schedule_wrap(once),
+    callback = vim.schedule_wrap(function()
+      if timer:is_active() then
+        go_on()
+      end
+    end),
   })
-  timer:start(ATTACH_MS, 0, vim.schedule_wrap(once))
+  timer:start(ATTACH_MS, go_on)
 end
 
 ---Formats a loaded buffer in one undo step, without writing it.
 ---@param buf integer
 ---@param done claude-ide.format.Done on the main loop, once
 function M.run(buf, done)
-  local timer = assert(vim.uv.new_timer())
+  local timer = timers.new("end the formatting")
   local function once(formatted, err)
-    if not timer:is_closing() then
-      timer:close()
+    if timer:is_active() then
+      timer:stop()
       done(formatted, err)
     end
   end
-  timer:start(
-    DEADLINE_MS + ATTACH_MS,
-    0,
-    vim.schedule_wrap(function()
-      once(false, "the formatter took too long")
-    end)
-  )
+  timer:start(DEADLINE_MS + ATTACH_MS, function()
+    done(false, "the formatter took too long")
+  end)
   when_attached(buf, function()
     if not vim.api.nvim_buf_is_loaded(buf) then
       return once(false, "the buffer was closed")

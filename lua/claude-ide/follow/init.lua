@@ -13,6 +13,7 @@ local preview = lazy("claude-ide.follow.preview")
 local privacy = lazy("claude-ide.server.privacy")
 local safely = lazy("claude-ide.base.safely")
 local server = lazy("claude-ide.server")
+local timers = lazy("claude-ide.base.timer")
 local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
@@ -49,7 +50,7 @@ local MOST_STEPS = 500
 ---@field paused boolean
 ---@field next? claude-ide.follow.Step to be shown
 ---@field resting boolean
----@field timer uv.uv_timer_t
+---@field timer claude-ide.Timer
 
 ---@type claude-ide.follow.Following?
 local following
@@ -117,18 +118,12 @@ local function show_soon()
     return
   end
   now.resting = true
-  now.timer:start(
-    REST_MS,
-    0,
-    vim.schedule_wrap(function()
-      if following == now then
-        now.resting = false
-        if now.next then
-          show_soon()
-        end
-      end
-    end)
-  )
+  now.timer:start(REST_MS, function()
+    now.resting = false
+    if now.next then
+      show_soon()
+    end
+  end)
   if is_free() then
     safely.wrap("follow Claude", show_next)()
   end
@@ -281,7 +276,7 @@ function M.stop()
   if now then
     vim.api.nvim_clear_autocmds({ group = group })
     bridge.watch(false)
-    now.timer:close()
+    now.timer:stop()
     now.preview:close()
   end
 end
@@ -329,7 +324,7 @@ local function start()
     heard = 0,
     paused = false,
     resting = false,
-    timer = assert(vim.uv.new_timer()),
+    timer = timers.new("follow Claude"),
   }
   following = now
   watch(now)

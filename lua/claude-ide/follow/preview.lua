@@ -5,12 +5,13 @@ local lazy = require("claude-ide.lazy")
 local file_window = lazy("claude-ide.ui.file_window")
 local hidden = lazy("claude-ide.editor.buffer.hidden")
 local highlights = lazy("claude-ide.ui.highlights")
+local timers = lazy("claude-ide.base.timer")
 
 ---@class claude-ide.follow.Preview
 ---@field win integer
 ---@field buf? integer what was shown last
 ---@field topline? integer likewise: another one is the user's
----@field timer uv.uv_timer_t until the lines are no longer lit
+---@field timer claude-ide.Timer until the lines are no longer lit
 local Preview = {}
 Preview.__index = Preview
 
@@ -39,7 +40,7 @@ function Preview.open()
   local current = vim.api.nvim_get_current_win()
   local win = file_window.choose(-1, vim.api.nvim_get_current_tabpage(), current)
     or file_window.split(vim.api.nvim_win_get_buf(current))
-  return setmetatable({ win = win, timer = assert(vim.uv.new_timer()) }, Preview)
+  return setmetatable({ win = win, timer = timers.new("unlight lines") }, Preview)
 end
 
 ---Whether the window is there, and shows what it was given.
@@ -128,13 +129,9 @@ function Preview:light(first, last)
       { line_hl_group = "ClaudeFollowLines", priority = 10 }
     )
   end
-  self.timer:start(
-    LIT_MS,
-    0,
-    vim.schedule_wrap(function()
-      self:unlight()
-    end)
-  )
+  self.timer:start(LIT_MS, function()
+    self:unlight()
+  end)
 end
 
 ---Shows lines of a file. The window scrolls only if they are out of sight.
@@ -183,9 +180,7 @@ end
 
 function Preview:close()
   self:unmark()
-  if not self.timer:is_closing() then
-    self.timer:close()
-  end
+  self.timer:stop()
 end
 
 return Preview

@@ -2,6 +2,7 @@
 local lazy = require("claude-ide.lazy")
 local config = lazy("claude-ide.config")
 local lsp = lazy("claude-ide.base.lsp")
+local timers = lazy("claude-ide.base.timer")
 
 local M = {}
 
@@ -32,11 +33,11 @@ end
 ---@return any result
 local function once(task, client, method, params, buf, on_sent)
   local timeout_ms = config.get().tools.request_timeout_ms
-  local timer = assert(vim.uv.new_timer())
+  local timer = timers.new("end a request to a language server")
   requests_made = requests_made + 1
   local group = vim.api.nvim_create_augroup(GROUP .. requests_made, { clear = true })
   local function clean_up()
-    timer:close()
+    timer:stop()
     vim.api.nvim_del_augroup_by_id(group)
   end
   local err, result = task:await(function(resume)
@@ -49,11 +50,9 @@ local function once(task, client, method, params, buf, on_sent)
     elseif on_sent then
       on_sent(id)
     end
-    timer:start(timeout_ms, 0, function()
-      vim.schedule(function()
-        withdraw(client, id)
-        resume({ message = ("it gave no answer within %d s"):format(math.ceil(timeout_ms / 1000)) })
-      end)
+    timer:start(timeout_ms, function()
+      withdraw(client, id)
+      resume({ message = ("it gave no answer within %d s"):format(math.ceil(timeout_ms / 1000)) })
     end)
     vim.api.nvim_create_autocmd("LspDetach", {
       group = group,

@@ -5,6 +5,7 @@
 -- the user's typing.
 -- Not here: what the agent of a chat has got already and will take up after its turn (chat/chat.lua), and mentions, which are for clients
 -- (context/mention/queue.lua).
+local timers = require("claude-ide.base.timer")
 local lazy = require("claude-ide.lazy")
 local bridge = lazy("claude-ide.terminal.bridge")
 local bus = lazy("claude-ide.base.bus")
@@ -81,14 +82,7 @@ local RULES = {
 ---In the order of each session.
 ---@type claude-ide.outbox.Entry[]
 local waiting = {}
-local timer ---@type uv.uv_timer_t?
-
-local function stop_looking()
-  if timer then
-    timer:close()
-    timer = nil
-  end
-end
+local timer = timers.new("look whether Claude is free")
 
 ---@param fits fun(entry: claude-ide.outbox.Entry): boolean
 ---@return boolean removed
@@ -99,7 +93,7 @@ local function remove(fits)
     return not entry.is_over
   end, waiting)
   if not waiting[1] then
-    stop_looking()
+    timer:stop()
   end
   if #waiting < before then
     bus.emit("outbox_changed")
@@ -199,9 +193,8 @@ local function look()
 end
 
 local function look_again_and_again()
-  if not timer then
-    timer = assert(vim.uv.new_timer())
-    timer:start(LOOK_MS, LOOK_MS, vim.schedule_wrap(look))
+  if not timer:is_active() then
+    timer:every(LOOK_MS, look)
   end
 end
 

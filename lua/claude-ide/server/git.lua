@@ -4,6 +4,7 @@ local log = lazy("claude-ide.base.log")
 local native = lazy("claude-ide.library.native")
 local notice = lazy("claude-ide.base.notice")
 local path = lazy("claude-ide.base.path")
+local timers = lazy("claude-ide.base.timer")
 
 local M = {}
 
@@ -55,20 +56,14 @@ end
 ---@param command string
 ---@return fun() stop
 local function say_if_long(folder, command)
-  local timer = assert(vim.uv.new_timer())
-  timer:start(
-    LONG_MS,
-    0,
-    vim.schedule_wrap(function()
-      if not timer:is_closing() then
-        notice.info(
-          ("`git %s` in %s is still at work, or a hook of it."):format(command, vim.fs.basename(folder))
-        )
-      end
-    end)
-  )
+  local timer = timers.new("say that git is at work")
+  timer:start(LONG_MS, function()
+    notice.info(
+      ("`git %s` in %s is still at work, or a hook of it."):format(command, vim.fs.basename(folder))
+    )
+  end)
   return function()
-    timer:close()
+    timer:stop()
   end
 end
 

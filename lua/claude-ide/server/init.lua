@@ -1,5 +1,6 @@
 -- The server's lifecycle in this Neovim: start, stop, events, and connected clients.
 -- Events arrive through library/wake.lua, one by one on the main loop.
+local timers = require("claude-ide.base.timer")
 local lazy = require("claude-ide.lazy")
 local address = lazy("claude-ide.base.address")
 local at_exit = lazy("claude-ide.base.at_exit")
@@ -56,8 +57,8 @@ local RECONNECTS_S = 15
 local lost = {}
 ---When the server was started, likewise.
 local started_at = 0
----@type uv.uv_timer_t? while dismissed clients disconnect
-local dismissing
+---Runs while dismissed clients disconnect.
+local dismissing = timers.new("stop the server")
 ---@param event { type: string, client: claude-ide.Client, reason?: string }
 local function on_agent_event(event)
   local client = event.client
@@ -137,15 +138,8 @@ local function on_client_event(event)
   elseif event.type == "client_disconnected" and client.state == "ready" then
     ide_event.emit("ClaudeDisconnected", { client = client, reason = event.reason })
   end
-  if dismissing and not next(clients) then
+  if dismissing:is_active() and not next(clients) then
     M.stop()
-  end
-end
-
-local function stop_dismissing()
-  if dismissing then
-    dismissing:close()
-    dismissing = nil
   end
 end
 
@@ -247,7 +241,7 @@ end
 ---@return claude-ide.server.Info? info
 ---@return string? err for the user
 function M.start()
-  stop_dismissing()
+  dismissing:stop()
   if running then
     return running
   end
@@ -275,7 +269,7 @@ end
 ---Stops the server: notifies clients and removes the lock file.
 ---@param is_exiting? boolean Neovim exits
 function M.stop(is_exiting)
-  stop_dismissing()
+  dismissing:stop()
   if not running then
     return
   end
@@ -309,8 +303,7 @@ function M.dismiss()
   if #sent == 0 then
     return M.stop()
   end
-  stop_dismissing()
-  dismissing = vim.defer_fn(M.stop, DISMISS_MS)
+  dismissing:start(DISMISS_MS, M.stop)
 end
 
 ---@return boolean

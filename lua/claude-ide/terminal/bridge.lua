@@ -8,6 +8,7 @@ local limits = lazy("claude-ide.sessions.limits")
 local server = lazy("claude-ide.server")
 local sessions_live = lazy("claude-ide.sessions.live")
 local terminals = lazy("claude-ide.terminal")
+local timers = lazy("claude-ide.base.timer")
 
 local M = {}
 
@@ -36,7 +37,7 @@ M.HELD_MS = 10 * 60 * 1000
 ---@field bridge claude-ide.terminal.Bridge
 ---@field since integer
 ---@field is_given? boolean the mod has it
----@field timer uv.uv_timer_t
+---@field timer claude-ide.Timer
 
 ---@class claude-ide.terminal.Usage
 ---@field context? integer how full it is, in percent
@@ -66,7 +67,7 @@ local function over(order, result, text)
   for at, other in ipairs(order.bridge.orders) do
     if other == order then
       table.remove(order.bridge.orders, at)
-      order.timer:close()
+      order.timer:stop()
       order.done(result, text)
       return
     end
@@ -132,19 +133,15 @@ function M.order(bridge, op, text, done)
     bridge = bridge,
     done = done,
     since = vim.uv.now(),
-    timer = assert(vim.uv.new_timer()),
+    timer = timers.new("give up an order"),
   }
   table.insert(bridge.orders, order)
-  order.timer:start(
-    M.ORDER_MS,
-    M.ORDER_MS,
-    vim.schedule_wrap(function()
-      if order.is_given and is_there(bridge) and vim.uv.now() - order.since < M.HELD_MS then
-        return
-      end
-      over(order, order.is_given and "lost" or "refused", "Claude does not answer")
-    end)
-  )
+  order.timer:every(M.ORDER_MS, function()
+    if order.is_given and is_there(bridge) and vim.uv.now() - order.since < M.HELD_MS then
+      return
+    end
+    over(order, order.is_given and "lost" or "refused", "Claude does not answer")
+  end)
   give(bridge)
   return order
 end

@@ -11,6 +11,7 @@ local neotest = lazy("claude-ide.neotest")
 local outline = lazy("claude-ide.language.outline")
 local server = lazy("claude-ide.server")
 local tests = lazy("claude-ide.tools.tests")
+local timers = lazy("claude-ide.base.timer")
 local tools_offers = lazy("claude-ide.tools.offers")
 
 local M = {}
@@ -150,9 +151,9 @@ end
 
 ---Debounces a function.
 local function settled(fn, ms)
-  local timer = assert(vim.uv.new_timer())
+  local timer = timers.new("report changed tools")
   return function()
-    timer:start(ms, 0, vim.schedule_wrap(fn))
+    timer:start(ms, fn)
   end
 end
 

@@ -18,6 +18,7 @@ local paths = lazy("claude-ide.base.path")
 local privacy = lazy("claude-ide.server.privacy")
 local problems = lazy("claude-ide.language.problems")
 local servers = lazy("claude-ide.language.diagnostics.servers")
+local timers = lazy("claude-ide.base.timer")
 local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
@@ -91,21 +92,14 @@ end
 ---@param respond fun(late?: claude-ide.tool.GetDiagnostics.Late)
 ---@return fun(late?: claude-ide.tool.GetDiagnostics.Late) respond_once also called at the deadline
 local function in_time(respond, ms)
-  local timer = assert(vim.uv.new_timer())
-  local function once(late)
-    if not timer:is_closing() then
-      timer:close()
+  local timer = timers.new("answer getDiagnostics in time")
+  timer:start(ms, respond)
+  return function(late)
+    if timer:is_active() then
+      timer:stop()
       respond(late)
     end
   end
-  timer:start(
-    ms,
-    0,
-    vim.schedule_wrap(function()
-      once()
-    end)
-  )
-  return once
 end
 
 ---Functions to run after the current look at the disk, by client, once servers were notified.

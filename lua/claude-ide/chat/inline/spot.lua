@@ -1,4 +1,5 @@
 -- Tracks lines that Claude works on while the user edits the buffer, and shows progress there.
+local timers = require("claude-ide.base.timer")
 local lazy = require("claude-ide.lazy")
 local width = lazy("claude-ide.base.width")
 
@@ -16,7 +17,7 @@ local FRAME_MS = 120
 
 ---@type table<claude-ide.inline.Spot, true>
 local spinning = {}
-local timer ---@type uv.uv_timer_t?
+local timer = timers.new("turn the signs of inline edits")
 
 ---@param spot claude-ide.inline.Spot
 ---@return integer? row first line, 0-based
@@ -62,13 +63,6 @@ local function mark(spot, row, end_row)
   })
 end
 
-local function stop()
-  if timer then
-    timer:close()
-    timer = nil
-  end
-end
-
 local function turn()
   for spot in pairs(spinning) do
     local row, end_row = rows(spot)
@@ -77,7 +71,7 @@ local function turn()
     end
   end
   if not next(spinning) then
-    stop()
+    timer:stop()
   end
 end
 
@@ -90,11 +84,10 @@ function M.say(spot, words)
   if row and end_row then
     mark(spot, row, end_row)
   end
-  if words and not timer then
-    timer = assert(vim.uv.new_timer())
-    timer:start(FRAME_MS, FRAME_MS, vim.schedule_wrap(turn))
+  if words and not timer:is_active() then
+    timer:every(FRAME_MS, turn)
   elseif not next(spinning) then
-    stop()
+    timer:stop()
   end
 end
 
@@ -129,7 +122,7 @@ function M.remove(spot)
     pcall(vim.api.nvim_buf_del_extmark, spot.buf, namespace, spot.mark)
   end
   if not next(spinning) then
-    stop()
+    timer:stop()
   end
 end
 

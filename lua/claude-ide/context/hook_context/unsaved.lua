@@ -1,5 +1,6 @@
 -- Unsaved text: what Claude is told when it reads or changes a file that has unsaved changes in a buffer, or the file is saved first.
 -- The texts are kept up to date while the user types, so that a call need not wait for Neovim.
+local timers = require("claude-ide.base.timer")
 local lazy = require("claude-ide.lazy")
 local buffer = lazy("claude-ide.editor.buffer")
 local bus = lazy("claude-ide.base.bus")
@@ -9,7 +10,6 @@ local notice = lazy("claude-ide.base.notice")
 local patch_text = lazy("claude-ide.ui.diffview.patch_text")
 local paths = lazy("claude-ide.base.path")
 local privacy = lazy("claude-ide.server.privacy")
-local safely = lazy("claude-ide.base.safely")
 local server = lazy("claude-ide.server")
 
 local M = {}
@@ -29,7 +29,7 @@ local WORDS = "The user has unsaved changes to %s in the editor. The file on dis
 local changed = {}
 ---@type table<integer, true>
 local followed = {}
-local timer ---@type uv.uv_timer_t?
+local timer = timers.new("compare unsaved text")
 
 ---@param buf integer
 ---@return string? text nil: there is nothing to tell
@@ -59,8 +59,7 @@ end
 ---@param buf integer
 function M.touch(buf)
   if not next(changed) then
-    timer = timer or assert(vim.uv.new_timer())
-    timer:start(PAUSE_MS, 0, vim.schedule_wrap(safely.wrap("compare unsaved text", look)))
+    timer:start(PAUSE_MS, look)
   end
   changed[buf] = true
 end

@@ -1,6 +1,7 @@
 -- Loads files without showing them, for language servers, and unloads them when unused.
 -- Invariants: loading one shows no prompt, creates no swap file and runs no modelines. Both are made up for when a window first shows the
 -- buffer; it then belongs to the user.
+local timers = require("claude-ide.base.timer")
 local lazy = require("claude-ide.lazy")
 local buffer = lazy("claude-ide.editor.buffer")
 local file = lazy("claude-ide.base.file")
@@ -18,8 +19,7 @@ local SWEEP_MS = 60 * 1000
 ---@type table<integer, integer>
 local used = {}
 
----@type uv.uv_timer_t?
-local sweeper
+local sweeper = timers.new("unload hidden buffers")
 
 local group = vim.api.nvim_create_augroup("claude-ide.buffer.hidden", { clear = true })
 
@@ -45,9 +45,8 @@ function M.sweep(now)
       pcall(vim.api.nvim_buf_delete, buf, { unload = true })
     end
   end
-  if next(used) == nil and sweeper then
-    sweeper:close()
-    sweeper = nil
+  if next(used) == nil then
+    sweeper:stop()
   end
 end
 
@@ -148,16 +147,10 @@ function M.load(path)
     used[buf] = nil
     return nil, err
   end
-  if not sweeper then
-    sweeper = assert(vim.uv.new_timer())
-    sweeper:start(
-      SWEEP_MS,
-      SWEEP_MS,
-      vim.schedule_wrap(function()
-        M.sweep(vim.uv.now())
-      end)
-    )
-    sweeper:unref()
+  if not sweeper:is_active() then
+    sweeper:every(SWEEP_MS, function()
+      M.sweep(vim.uv.now())
+    end)
   end
   return buf
 end

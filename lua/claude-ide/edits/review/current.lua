@@ -3,6 +3,7 @@ local lazy = require("claude-ide.lazy")
 local bus = lazy("claude-ide.base.bus")
 local guard = lazy("claude-ide.ui.guard")
 local journal = lazy("claude-ide.edits.journal")
+local timers = lazy("claude-ide.base.timer")
 local undo_turn = lazy("claude-ide.edits.review.undo_turn")
 local view = lazy("claude-ide.edits.review.view")
 local windows = lazy("claude-ide.ui.diffview.windows")
@@ -153,11 +154,11 @@ end
 ---@param of claude-ide.review.Review
 local function listen(of)
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
-  local timer = assert(vim.uv.new_timer())
+  local timer = timers.new("update the review")
   of.stop = {
     bus.on("journal_changed", M.refresh),
     function()
-      timer:close()
+      timer:stop()
     end,
   }
   vim.api.nvim_create_autocmd({ "TextChanged", "InsertLeave" }, {
@@ -166,7 +167,7 @@ local function listen(of)
     callback = function(event)
       if event.buf == of.view.bufs.right then
         view.touched(of.view)
-        timer:start(SETTLE_MS, 0, vim.schedule_wrap(M.refresh))
+        timer:start(SETTLE_MS, M.refresh)
       end
     end,
   })

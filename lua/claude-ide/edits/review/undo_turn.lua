@@ -11,6 +11,7 @@ local notice = lazy("claude-ide.base.notice")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local paths = lazy("claude-ide.base.path")
 local store = lazy("claude-ide.edits.journal.store")
+local timers = lazy("claude-ide.base.timer")
 local undo = lazy("claude-ide.edits.journal.undo")
 local untracked = lazy("claude-ide.edits.journal.untracked")
 local window = lazy("claude-ide.base.window")
@@ -262,10 +263,10 @@ local READY = "An undo asks what to undo"
 ---@param id integer
 ---@param others string[] paths of files that commands changed and the undo leaves
 local function take_back(id, others)
-  local timer, finished = assert(vim.uv.new_timer()), false
+  local timer, finished = timers.new("say how far an undo is"), false
   local going = undo.turn(id, function(results, stopped)
     finished, undoing = true, nil
-    timer:close()
+    timer:stop()
     vim.on_key(nil, namespace)
     report(results, others, stopped)
   end)
@@ -278,15 +279,11 @@ local function take_back(id, others)
       going.stop()
     end
   end, namespace)
-  timer:start(
-    SAY_EVERY_MS,
-    SAY_EVERY_MS,
-    vim.schedule_wrap(function()
-      if not finished and vim.api.nvim_get_mode().mode == "n" then
-        notice.as_neovim(("Undoing %d of %d files. <C-c> stops."):format(going.tried, going.total))
-      end
-    end)
-  )
+  timer:every(SAY_EVERY_MS, function()
+    if vim.api.nvim_get_mode().mode == "n" then
+      notice.as_neovim(("Undoing %d of %d files. <C-c> stops."):format(going.tried, going.total))
+    end
+  end)
 end
 
 ---@param id? integer default: the last turn with changes left to undo

@@ -14,6 +14,7 @@ local file = lazy("claude-ide.base.file")
 local files = lazy("claude-ide.edits.watch.files")
 local log = lazy("claude-ide.base.log")
 local paths = lazy("claude-ide.base.path")
+local timers = lazy("claude-ide.base.timer")
 local waits = lazy("claude-ide.base.waits")
 
 local M = {}
@@ -43,7 +44,7 @@ local GONE = "it ended before it did"
 ---@field refused fun(words: string, is_there: boolean, was_watched: boolean) words: the tool's error; is_there: there is such a file
 
 ---@class claude-ide.watch.Watching
----@field timer uv.uv_timer_t
+---@field timer claude-ide.Timer
 ---@field unfollow fun()
 ---@field deadline integer
 ---@field seen? string the file's current state, if its contents are others
@@ -87,7 +88,7 @@ local function stop_watching(one)
     return false
   end
   one.watching = nil
-  watching.timer:close()
+  watching.timer:stop()
   watching.unfollow()
   pcall(vim.api.nvim_del_augroup_by_name, group_of(one.path))
   drop_if_known(one)
@@ -110,13 +111,9 @@ local look ---@type fun(one: claude-ide.watch.ExpectedWrite, is_steady: boolean)
 ---@param watching claude-ide.watch.Watching
 ---@param milliseconds number
 local function look_again(one, watching, milliseconds)
-  watching.timer:start(
-    math.ceil(milliseconds),
-    0,
-    vim.schedule_wrap(function()
-      look(one, true)
-    end)
-  )
+  watching.timer:start(milliseconds, function()
+    look(one, true)
+  end)
 end
 
 ---@param one claude-ide.watch.ExpectedWrite
@@ -217,7 +214,7 @@ function M.watch(one)
   end
   hush(path)
   one.watching = {
-    timer = assert(vim.uv.new_timer()),
+    timer = timers.new("look for an accepted edit"),
     deadline = vim.uv.now() + DEADLINE_MS,
     unfollow = files.follow(path, function()
       look(one, false)

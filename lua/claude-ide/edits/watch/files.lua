@@ -1,6 +1,7 @@
 -- Reports changes of files on disk: by the system's events for their folders, and by polling where there are none.
 -- The folder is watched, not the file: editors and git replace a file with a new one, and a watch on the file would stay on the old one.
 -- Invariants: nothing here blocks; the number of watches is bounded, and files beyond the bound are polled in turns.
+local timers = require("claude-ide.base.timer")
 local lazy = require("claude-ide.lazy")
 local ide_file = lazy("claude-ide.base.file")
 local log = lazy("claude-ide.base.log")
@@ -56,7 +57,7 @@ local next_id = 0
 ---@type table<string, claude-ide.watch.File>
 local pending = {}
 local pending_since ---@type integer?
-local quiet ---@type uv.uv_timer_t?
+local quiet = timers.new("tell of changed files")
 local poll ---@type uv.uv_timer_t?
 local arm ---@type fun(folder: claude-ide.watch.Folder)
 
@@ -113,9 +114,8 @@ local function touched(file)
   pending[file.path] = file
   local now = vim.uv.now()
   pending_since = pending_since or now
-  quiet = quiet or assert(vim.uv.new_timer())
   local wait = math.max(math.min(QUIET_MS, pending_since + LATEST_MS - now), 0)
-  quiet:start(wait, 0, vim.schedule_wrap(tell_pending))
+  quiet:start(wait, tell_pending)
 end
 
 ---@param folder claude-ide.watch.Folder

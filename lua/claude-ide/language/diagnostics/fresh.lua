@@ -5,6 +5,7 @@ local lazy = require("claude-ide.lazy")
 local baseline = lazy("claude-ide.language.diagnostics.baseline")
 local lsp = lazy("claude-ide.base.lsp")
 local servers = lazy("claude-ide.language.diagnostics.servers")
+local timers = lazy("claude-ide.base.timer")
 
 local M = {}
 
@@ -27,10 +28,10 @@ local SETTLE_MS = 40
 ---@field done? fun(late: table<integer, table<integer, true>>)
 ---@field began number
 ---@field ends number
----@field deadline uv.uv_timer_t
----@field settle uv.uv_timer_t
+---@field deadline claude-ide.Timer
+---@field settle claude-ide.Timer
 ---@field settle_ms integer
----@field patience uv.uv_timer_t
+---@field patience claude-ide.Timer
 ---@field group integer
 
 ---@type table<claude-ide.diagnostics.Wait, true>
@@ -48,9 +49,9 @@ local function finish(wait)
     return
   end
   wait.done, waits[wait] = nil, nil
-  wait.deadline:close()
-  wait.settle:close()
-  wait.patience:close()
+  wait.deadline:stop()
+  wait.settle:stop()
+  wait.patience:stop()
   vim.api.nvim_del_augroup_by_id(wait.group)
   local late = {} ---@type table<integer, table<integer, true>>
   local function is_late(buf, client_id)
@@ -90,15 +91,11 @@ local function check(wait)
   end
   wait.settle:stop()
   if is_quiet(wait) then
-    wait.settle:start(
-      wait.settle_ms,
-      0,
-      vim.schedule_wrap(function()
-        if wait.done and is_quiet(wait) then
-          finish(wait)
-        end
-      end)
-    )
+    wait.settle:start(wait.settle_ms, function()
+      if is_quiet(wait) then
+        finish(wait)
+      end
+    end)
   end
 end
 
@@ -119,13 +116,9 @@ local function lose_patience(wait)
     end
   end
   if next_look < wait.ends then
-    wait.patience:start(
-      math.ceil(math.max(1, next_look - now)),
-      0,
-      vim.schedule_wrap(function()
-        lose_patience(wait)
-      end)
-    )
+    wait.patience:start(math.max(1, next_look - now), function()
+      lose_patience(wait)
+    end)
   end
   check(wait)
 end
@@ -208,20 +201,16 @@ local function begin(ms, done, settle_ms)
     done = done,
     began = now,
     ends = now + ms,
-    deadline = assert(vim.uv.new_timer()),
-    settle = assert(vim.uv.new_timer()),
+    deadline = timers.new("end a wait for diagnostics"),
+    settle = timers.new("take diagnostics for settled"),
     settle_ms = settle_ms or SETTLE_MS,
-    patience = assert(vim.uv.new_timer()),
+    patience = timers.new("stop waiting for a language server"),
     group = vim.api.nvim_create_augroup("claude-ide.diagnostics.fresh." .. waits_made, { clear = true }),
   }
   waits[wait] = true
-  wait.deadline:start(
-    ms,
-    0,
-    vim.schedule_wrap(function()
-      finish(wait)
-    end)
-  )
+  wait.deadline:start(ms, function()
+    finish(wait)
+  end)
   return wait
 end
 

@@ -1,5 +1,6 @@
 -- Converts `vim.diagnostic` to the protocol's diagnostics, with its severities, columns and limits, and notifies clients of changes.
 -- Withheld files have none.
+local timers = require("claude-ide.base.timer")
 local lazy = require("claude-ide.lazy")
 local bus = lazy("claude-ide.base.bus")
 local config = lazy("claude-ide.config")
@@ -167,8 +168,9 @@ local changed = {}
 ---The last notification of each buffer, for all clients since the latest connected.
 ---@type table<integer, string>
 local told = {}
----@type uv.uv_timer_t?
-local timer
+local timer = timers.new("tell clients of diagnostics")
+---Whether clients are told.
+local is_on = false
 
 ---Notifies clients of changed buffers.
 local function tell()
@@ -196,8 +198,8 @@ end
 ---@param buf integer
 function M.on_changed(buf)
   changed[buf] = true
-  if timer and not timer:is_active() then
-    timer:start(config.get().diagnostics.debounce_ms, 0, vim.schedule_wrap(tell))
+  if is_on and not timer:is_active() then
+    timer:start(config.get().diagnostics.debounce_ms, tell)
   end
 end
 
@@ -208,7 +210,7 @@ function M.is_due()
 end
 
 local function start()
-  timer = timer or assert(vim.uv.new_timer())
+  is_on = true
   stamp.attach()
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
   vim.api.nvim_create_autocmd("DiagnosticChanged", {
@@ -250,11 +252,8 @@ end
 local function stop()
   vim.api.nvim_create_augroup(GROUP, { clear = true })
   stamp.detach()
-  changed, told = {}, {}
-  if timer then
-    timer:close()
-    timer = nil
-  end
+  changed, told, is_on = {}, {}, false
+  timer:stop()
 end
 
 ---Follows the server's state. Idempotent.

@@ -3,6 +3,7 @@ local lazy = require("claude-ide.lazy")
 local bytes = lazy("claude-ide.editor.buffer.bytes")
 local diffview_hunks = lazy("claude-ide.ui.diffview.hunks")
 local ide_hunk = lazy("claude-ide.base.hunk")
+local timers = lazy("claude-ide.base.timer")
 
 local M = {}
 
@@ -123,21 +124,18 @@ function M.run(old, new, done, guarded, later)
     local numbers = work(joined(old), joined(new), #old + #new, options.algorithm, options.indent_heuristic)
     return done(counted(numbers and parse(numbers) or as_one(old, new).hunks))
   end
-  local timer, next_call = assert(vim.uv.new_timer()), done
+  local timer, next_call = timers.new("show a diff without its hunks"), done
   timer:start(
     DEADLINE_MS,
-    0,
-    vim.schedule_wrap(guarded(function()
-      if not timer:is_closing() then
-        next_call = later or function() end
-        local comparison = as_one(old, new)
-        comparison.is_rough = true
-        done(comparison)
-      end
-    end))
+    guarded(function()
+      next_call = later or function() end
+      local comparison = as_one(old, new)
+      comparison.is_rough = true
+      done(comparison)
+    end)
   )
   local after = vim.schedule_wrap(guarded(function(numbers, added, removed)
-    timer:close()
+    timer:stop()
     next_call(numbers and { hunks = parse(numbers), added = added, removed = removed } or as_one(old, new))
   end))
   vim.uv

@@ -4,11 +4,12 @@
 -- Invariants: at most one proposal stays. Afterwards the user's mappings in that buffer are as before.
 local times = require("claude-ide.base.guard_times")
 local lazy = require("claude-ide.lazy")
+local timers = lazy("claude-ide.base.timer")
 local typing = lazy("claude-ide.ui.guard.typing")
 
 local M = {}
 
----@type { id: any, timer: uv.uv_timer_t, clear: fun() }?
+---@type { id: any, timer: claude-ide.Timer, clear: fun() }?
 local staying
 
 ---@return any? id of the proposal that stays on the screen
@@ -21,7 +22,7 @@ function M.finish()
   local ended = staying
   if ended then
     staying = nil
-    ended.timer:close()
+    ended.timer:stop()
     ended.clear()
   end
 end
@@ -29,7 +30,7 @@ end
 ---Extends the time: the next proposal is on its way.
 function M.await_next()
   if staying then
-    staying.timer:start(times.closed_for_next, 0, vim.schedule_wrap(M.finish))
+    staying.timer:start(times.closed_for_next, M.finish)
   end
 end
 
@@ -39,8 +40,8 @@ end
 ---@param clear fun() closes it
 function M.stay(id, is_deciding, clear)
   M.finish()
-  staying = { id = id, timer = assert(vim.uv.new_timer()), clear = clear }
-  staying.timer:start(times.closed, 0, vim.schedule_wrap(M.finish))
+  staying = { id = id, timer = timers.new("close an accepted diff"), clear = clear }
+  staying.timer:start(times.closed, M.finish)
   -- The next key is for the screen underneath, unless it accepts or rejects: then it is one too many.
   typing.before_next(function(typed)
     if M.staying() ~= id then
@@ -58,8 +59,7 @@ local DESCRIPTION = "Claude Code: ignore a key for a proposal that has closed"
 ---@class claude-ide.ui.guard.Muted
 ---@field buf integer
 ---@field win integer
----@field timer uv.uv_timer_t
----@field presses integer how often the time was restarted
+---@field timer claude-ide.Timer
 ---@field maps { mode: string, lhs: string, before?: table<string, any> }[]
 
 ---@type claude-ide.ui.guard.Muted?
@@ -92,7 +92,7 @@ local function unmute()
     return
   end
   muted = nil
-  left.timer:close()
+  left.timer:stop()
   local function put_all_back()
     if vim.api.nvim_buf_is_valid(left.buf) then
       vim.api.nvim_buf_call(left.buf, function()
@@ -108,21 +108,9 @@ local function unmute()
 end
 
 local function wait()
-  if not muted then
-    return
+  if muted then
+    muted.timer:start(times.closed, unmute)
   end
-  muted.presses = muted.presses + 1
-  local present, presses = muted, muted.presses
-  muted.timer:start(
-    times.closed,
-    0,
-    vim.schedule_wrap(function()
-      -- A key may have restarted the time since the timer fired.
-      if muted == present and muted.presses == presses then
-        unmute()
-      end
-    end)
-  )
 end
 
 ---One of the disabled keys. In another window of the buffer it has its meaning.
@@ -148,8 +136,7 @@ function M.mute_keys(keys)
   muted = {
     buf = buf,
     win = vim.api.nvim_get_current_win(),
-    timer = assert(vim.uv.new_timer()),
-    presses = 0,
+    timer = timers.new("restore the keys of a closed diff"),
     maps = {},
   }
   for _, mode in ipairs(vim.bo[buf].buftype == "terminal" and { "n", "t" } or { "n" }) do
