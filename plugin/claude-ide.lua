@@ -53,7 +53,12 @@ plug("n", "<Plug>(claude-follow)", "<Cmd>Claude follow<CR>", "follow Claude, pau
 plug("n", "<Plug>(claude-follow-next)", "<Cmd>Claude follow next<CR>", "go to the next place of the turn")
 plug("n", "<Plug>(claude-follow-prev)", "<Cmd>Claude follow previous<CR>", "go to the place before")
 plug("n", "<Plug>(claude-review)", "<Cmd>Claude review<CR>", "review what Claude changed")
-plug("n", "<Plug>(claude-comment-line)", "<Cmd>Claude comment<CR>", "comment on this line")
+plug(
+  "n",
+  "<Plug>(claude-comment-line)",
+  '<Cmd>lua require("claude-ide.command.operators").comment_lines()<CR>',
+  "comment on this line, or on [count] lines"
+)
 plug(
   "n",
   "<Plug>(claude-comment-next)",

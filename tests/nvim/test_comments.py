@@ -70,8 +70,8 @@ def write(nvim, lnum, words):
 
 
 def shown(nvim):
-    """The lines with comments, and what stands below them."""
-    return [(lnum, "\n".join(lines)) for lnum, lines in nvim.lua(PLACED)]
+    """The lines with comments, and what stands below them. Those of one line are in the order of their words."""
+    return sorted((lnum, "\n".join(lines)) for lnum, lines in nvim.lua(PLACED))
 
 
 def wait_shown(nvim, *wanted):
@@ -161,6 +161,63 @@ def test_of_equal_lines_the_one_is_followed_that_the_cursor_was_on(start_nvim):
     wait_shown(nvim, (3, "▎you: this (not sent)"))
     nvim.keys("Gyyp:w<CR>")
     wait_shown(nvim, (3, "▎you: this (not sent)"))
+
+
+@pytest.mark.every_nvim
+def test_a_deleted_line_is_not_taken_for_one_that_looks_alike(start_nvim):
+    twins = "f(\nx\n)\nmid\nf(\nx\n)\nend\n"
+    nvim = start_nvim(args=["a.txt"], files=FILES | {"a.txt": twins}, notices=True)
+    write(nvim, 1, "one")
+    write(nvim, 5, "two")
+    gone, left = (1, "▎you: one (not sent, its lines are gone)"), (1, "▎you: two (not sent)")
+    nvim.keys("gg4dd")
+    wait_shown(nvim, gone, left)
+    nvim.keys("Onew<Esc>:w<CR>")
+    wait_shown(nvim, *((2, words) for _, words in (gone, left)))
+    nvim.keys(":e<CR>:1d<CR>")
+    wait_shown(nvim, gone, left)
+    nvim.keys(":%d<CR>:0r !printf 'f(\\nx\\n)\\nmid\\nf(\\nx\\n)\\nend\\n'<CR>Gdd")
+    wait_shown(nvim, (1, "▎you: one (not sent)"), (5, "▎you: two (not sent)"))
+    nvim.keys("gg4dd")
+    wait_shown(nvim, gone, left)
+    nvim.keys("u")
+    wait_shown(nvim, (1, "▎you: one (not sent)"), (5, "▎you: two (not sent)"))
+
+
+@pytest.mark.every_nvim
+def test_a_repeat_comments_on_as_many_lines_and_a_count_says_how_many(start_nvim):
+    nvim = start(start_nvim)
+    nvim.lua("vim.keymap.set('n', 'gz', '<Plug>(claude-comment)')")
+    nvim.lua("vim.keymap.set('n', 'gl', '<Plug>(claude-comment-line)')")
+    for count, keys in enumerate(("gggzj", "jj.", "3gl", "Gk9gl"), 1):
+        nvim.keys(keys)
+        nvim.wait_kind("comment")
+        nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
+        nvim.keys("w<Esc>ZZ")
+        nvim.wait(f"#{THREADS} == {count} and (vim.b.claude_ide or {{}}).kind ~= 'comment'", what="the comment")
+    lines = [thread["anchor"]["lines"] for thread in threads(nvim)]
+    assert lines == [["one", "two"], ["three", "four"], ["three", "four", "five"], ["four", "five"]]
+    assert nvim.lines() == TEXT.splitlines()
+
+
+@pytest.mark.every_nvim
+def test_of_several_comments_on_a_line_the_user_chooses(start_nvim):
+    nvim = start(start_nvim)
+    write(nvim, 2, "first")
+    nvim.lua("assert(require('claude-ide.comments').add(vim.api.nvim_buf_get_name(0), 2, 2, 'second'))")
+    wait_shown(nvim, (2, "▎you: first (not sent)"), (2, "▎you: second (not sent)"))
+    nvim.answer(1)
+    write(nvim, 2, "!")
+    wait_shown(nvim, (2, "▎you: first! (not sent)"), (2, "▎you: second (not sent)"))
+    nvim.lua("assert(require('claude-ide.comments').toggle())")
+    assert shown(nvim) == [(2, "▎not sent\n▎you: first!"), (2, "▎not sent\n▎you: second")]
+    nvim.answer(2)
+    nvim.lua("assert(require('claude-ide.comments').resolve())")
+    nvim.lua(
+        "local s = require('claude-ide.comments.store') assert(s.change(s.root_of(), ...))",
+        {"sent": [{"id": 2, "words": "second"}]},
+    )
+    wait_shown(nvim, (2, "▎not sent\n▎you: first!"))
 
 
 @pytest.mark.every_nvim

@@ -13,7 +13,7 @@ local root = store.root_of()
 local found = {}
 for _, thread in ipairs(store.threads(root)) do
   for _, lnum in ipairs(marks.lines(0)) do
-    if marks.at(0, lnum) == thread.id then
+    if vim.list_contains(marks.at(0, lnum), thread.id) then
       found[#found + 1] = { thread.anchor.lines[1], vim.fn.getline(lnum) }
     end
   end

@@ -14,6 +14,10 @@ impl Lines {
     const fn end(self) -> usize {
         self.first + self.count
     }
+
+    pub(crate) const fn contains(self, other: Self) -> bool {
+        self.first <= other.first && other.end() <= self.end()
+    }
 }
 
 /// Where lines have gone.

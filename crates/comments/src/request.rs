@@ -101,6 +101,8 @@ pub struct Place {
 pub(crate) struct Known {
     pub(crate) id: u64,
     pub(crate) first: usize,
+    /// 0: they were deleted.
+    pub(crate) count: usize,
 }
 
 #[derive(Debug, Deserialize)]

@@ -59,8 +59,14 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// How a text differs from others, by their names; `None`: the other is gone.
-type Compared = HashMap<String, Option<Vec<LineHunk>>>;
+/// A text that lines were commented on in, and how the one looked at differs from it.
+struct Before {
+    text: Vec<u8>,
+    hunks: Vec<LineHunk>,
+}
+
+/// By their names; `None`: the text is gone.
+type Compared = HashMap<String, Option<Before>>;
 
 /// The contents of the file.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -216,15 +222,33 @@ impl Store {
     fn placed(&self, anchor: &Anchor, known: Option<&Known>, seen: &Seen<'_>, compared: &mut Compared) -> Anchor {
         let count = anchor.lines.len();
         let is_there = |first: usize| seen.quoted(first, count) == anchor.lines;
-        let hunks = anchor.text.as_ref().and_then(|name| {
-            let compare = || self.text(name).map(|before| line_hunks(&before, seen.text));
-            compared.entry(name.clone()).or_insert_with(compare).as_deref()
+        let before = anchor.text.as_ref().and_then(|name| {
+            let compare = || {
+                let text = self.text(name)?;
+                let hunks = line_hunks(&text, seen.text);
+                Some(Before { text, hunks })
+            };
+            compared.entry(name.clone()).or_insert_with(compare).as_ref()
         });
-        let found = match (known, hunks) {
-            (Some(known), _) if is_there(known.first) => Found::Same(Lines { first: known.first, count }),
-            (_, Some(hunks)) => find(anchor.lines(), hunks),
-            (_, None) if is_there(anchor.first) => Found::Same(anchor.lines()),
-            (_, None) => Found::Gone(anchor.first),
+        let by_text = match before {
+            Some(before) => find(anchor.lines(), &before.hunks),
+            None if is_there(anchor.first) => Found::Same(anchor.lines()),
+            None => Found::Gone(anchor.first),
+        };
+        let known = known.map(|known| Lines { first: known.first, count: known.count });
+        let was_deleted = matches!(anchor.now, Now::Outdated { deleted: true, .. });
+        let mut deleted = false;
+        let found = match (known, by_text) {
+            (Some(known), _) if known.count == count && is_there(known.first) => Found::Same(known),
+            (Some(known), Found::Same(lines)) if known.count > 0 && lines.contains(known) => by_text,
+            (Some(known), _) if known.count > 0 => left_in(known, anchor, seen),
+            (None, _) if !was_deleted => by_text,
+            // They were deleted, and may have been put somewhere else.
+            (_, Found::Same(_)) if before.is_some_and(|before| is_certain(anchor, before, seen)) => by_text,
+            (_, Found::Same(Lines { first, .. }) | Found::Changed(Lines { first, .. }) | Found::Gone(first)) => {
+                deleted = true;
+                Found::Gone(known.map_or(first, |known| known.first))
+            }
         };
         let mut placed = anchor.clone();
         match found {
@@ -234,7 +258,7 @@ impl Store {
                 placed.now = Now::Same;
             }
             Found::Changed(Lines { first, count }) => placed.now = Now::Changed { first, count },
-            Found::Gone(first) => placed.now = Now::Outdated { first },
+            Found::Gone(first) => placed.now = Now::Outdated { first, deleted },
         }
         placed
     }
@@ -307,6 +331,29 @@ impl Store {
             _ => CommentError::File { path, source },
         })
     }
+}
+
+/// What is left of an anchor's lines where the editor followed them to.
+fn left_in(known: Lines, anchor: &Anchor, seen: &Seen<'_>) -> Found {
+    let joined = |lines: &[String]| lines.iter().fold(String::new(), |text, line| text + line + "\n");
+    let there = joined(&seen.quoted(known.first, known.count));
+    let hunks = line_hunks(joined(&anchor.lines).as_bytes(), there.as_bytes());
+    match find(Lines { first: 0, count: anchor.lines.len() }, &hunks) {
+        Found::Same(Lines { first, count }) | Found::Changed(Lines { first, count }) => {
+            Found::Changed(Lines { first: known.first + first, count })
+        }
+        Found::Gone(_) => Found::Gone(known.first),
+    }
+}
+
+/// Whether lines that are found cannot be others that look alike.
+fn is_certain(anchor: &Anchor, before: &Before, seen: &Seen<'_>) -> bool {
+    let lines: Vec<&[u8]> = anchor.lines.iter().map(|line| line.as_bytes()).collect();
+    let is_once = |seen: &Seen<'_>| {
+        let all: Vec<&[u8]> = seen.lines.iter().map(|line| line.strip_suffix(b"\n").unwrap_or(line)).collect();
+        all.windows(lines.len().max(1)).filter(|found| *found == lines).count() == 1
+    };
+    before.hunks.is_empty() || (is_once(&Seen::of(&before.text)) && is_once(seen))
 }
 
 fn checked(words: String) -> Result<String, CommentError> {
@@ -514,13 +561,38 @@ mod tests {
         let add = json!({ "by": "user", "words": "w", "path": "a.txt", "lines": { "first": 1, "count": 1 } });
         of.ask(json!({ "add": add }), text).unwrap();
         let at = |first| vec![(first, 1, "same".to_owned())];
-        assert_eq!(of.place("x\nx\nx\nx\n", json!([{ "id": 1, "first": 2 }]), false), at(2));
+        assert_eq!(of.place("x\nx\nx\nx\n", json!([{ "id": 1, "first": 2, "count": 1 }]), false), at(2));
         assert_eq!(of.place("x\nx\nx\nx\n", json!([]), false), at(2));
         assert_eq!(
-            of.place("x\ny\nx\n", json!([{ "id": 1, "first": 1 }]), true).first().unwrap().2,
+            of.place("x\ny\nx\n", json!([{ "id": 1, "first": 1, "count": 1 }]), true).first().unwrap().2,
             "outdated",
             "it is not that line"
         );
+    }
+
+    #[test]
+    fn a_line_that_was_deleted_is_not_taken_for_one_that_looks_alike() {
+        let of = Fixture::new();
+        let text = "f(\nx\n)\nmid\nf(\nx\n)\nend\n";
+        let add = |first, count| {
+            let lines = json!({ "first": first, "count": count });
+            of.ask(json!({ "add": { "by": "user", "words": "w", "path": "a.txt", "lines": lines } }), text).unwrap();
+        };
+        let at = |first, count, kind: &str| (first, count, kind.to_owned());
+        add(0, 1);
+        add(3, 1);
+        let left = "f(\nx\n)\nend\n";
+        let deleted = json!([{ "id": 1, "first": 0, "count": 0 }, { "id": 2, "first": 0, "count": 0 }]);
+        assert_eq!(of.place(left, deleted, false), [at(0, 0, "outdated"), at(0, 0, "outdated")]);
+        assert_eq!(of.place(left, json!([]), false)[0], at(0, 0, "outdated"), "nor by the next editor");
+        assert_eq!(of.place(text, json!([]), false), [at(0, 1, "same"), at(3, 1, "same")], "as it was");
+        let replaced = "f(\nx\n)\nnew\nmid\nf(\nx\n)\nend\n";
+        let deleted = json!([{ "id": 1, "first": 0, "count": 0 }, { "id": 2, "first": 3, "count": 0 }]);
+        let places = of.place(replaced, deleted, true);
+        assert_eq!(places, [at(0, 0, "outdated"), at(4, 1, "same")], "there is only one `mid`");
+        add(1, 2);
+        let within = json!([{ "id": 3, "first": 1, "count": 1 }]);
+        assert_eq!(of.place("f(\nx\nmid\nf(\nx\n)\nend\n", within, true)[2], at(1, 1, "changed"));
     }
 
     #[test]

@@ -74,7 +74,12 @@ pub(crate) enum Now {
     /// Some were changed or removed.
     Changed { first: usize, count: usize },
     /// None is left. The line that stands there.
-    Outdated { first: usize },
+    Outdated {
+        first: usize,
+        /// The editor saw them go: lines that look alike are others.
+        #[serde(default, skip_serializing_if = "is_false")]
+        deleted: bool,
+    },
 }
 
 impl Anchor {
@@ -87,7 +92,7 @@ impl Anchor {
         match self.now {
             Now::Same => self.lines(),
             Now::Changed { first, count } => Lines { first, count },
-            Now::Outdated { first } => Lines { first, count: 0 },
+            Now::Outdated { first, .. } => Lines { first, count: 0 },
         }
     }
 }

@@ -36,14 +36,6 @@ local function place_of(thread)
   return thread.anchor and ("%s:%d"):format(thread.path, comments.lnum(thread)) or thread.path
 end
 
----@param thread claude-ide.comments.Thread
----@return string
-local function words_of(thread)
-  local last = thread.entries[#thread.entries]
-  local who = last.by == "claude" and "Claude: " or ""
-  return who .. marks.in_a_line(last.words)
-end
-
 ---@type table<claude-ide.comments.State, string>
 local SHOWN =
   { draft = "to send", sent = "sent", answered = "answered", done = "done", resolved = "resolved" }
@@ -74,7 +66,7 @@ local function choose(root, threads)
         place,
         gap,
         SHOWN[thread.state],
-        ide_width.cut(words_of(thread), SHOWN_CELLS)
+        ide_width.cut(marks.last_words(thread), SHOWN_CELLS)
       )
     end,
   }, function(thread)
@@ -96,7 +88,7 @@ local function to_quickfix(root, threads)
       items[#items + 1] = {
         filename = root .. "/" .. thread.path,
         lnum = comments.lnum(thread),
-        text = ("%s: %s"):format(SHOWN[thread.state], words_of(thread)),
+        text = ("%s: %s"):format(SHOWN[thread.state], marks.last_words(thread)),
       }
     end
   end

@@ -65,4 +65,10 @@ function M.operate_comment()
   comments.operate()
 end
 
+---Comments on this line, or on as many as the count says.
+function M.comment_lines()
+  require("claude-ide.app")
+  comments.run("line")
+end
+
 return M

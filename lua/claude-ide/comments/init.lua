@@ -3,6 +3,7 @@
 local lazy = require("claude-ide.lazy")
 local buffer = lazy("claude-ide.editor.buffer")
 local bus = lazy("claude-ide.base.bus")
+local choose = lazy("claude-ide.ui.choose")
 local file_window = lazy("claude-ide.ui.file_window")
 local hidden = lazy("claude-ide.editor.buffer.hidden")
 local marks = lazy("claude-ide.comments.marks")
@@ -15,12 +16,38 @@ local writer = lazy("claude-ide.comments.writer")
 local M = {}
 
 ---@return string? root
----@return claude-ide.comments.Thread? thread at the cursor
+---@return claude-ide.comments.Thread[] threads at the cursor
 local function at_cursor()
-  local buf, lnum = vim.api.nvim_get_current_buf(), vim.fn.line(".")
+  local buf = vim.api.nvim_get_current_buf()
   local shown = target.shown_in(buf)
-  local id = shown and marks.at(buf, lnum)
-  return shown and shown.root, shown and id and store.thread(shown.root, id) or nil
+  local threads = {} ---@type claude-ide.comments.Thread[]
+  for _, id in ipairs(shown and marks.at(buf, vim.fn.line(".")) or {}) do
+    threads[#threads + 1] = shown and store.thread(shown.root, id)
+  end
+  return shown and shown.root, threads
+end
+
+---Runs something with the thread at the cursor, of several with the one that the user chooses.
+---@param prompt string
+---@param run fun(root: string, thread: claude-ide.comments.Thread): boolean?, string?
+---@return boolean? ok
+---@return string? err
+local function with_thread(prompt, run)
+  local root, threads = at_cursor()
+  if not root or not threads[1] then
+    return nil, "There is no comment here."
+  elseif not threads[2] then
+    return run(root, threads[1])
+  end
+  choose.select(threads, { prompt = prompt, format_item = marks.last_words }, function(thread)
+    if thread then
+      local ok, err = run(root, thread)
+      if not ok and err then
+        notice.warn(err)
+      end
+    end
+  end)
+  return true
 end
 
 ---The worktree of the file here, or of Neovim's folder.
@@ -63,10 +90,12 @@ end
 function M.write(first, last)
   marks.attach()
   local buf = vim.api.nvim_get_current_buf()
-  local root, thread = at_cursor()
-  if first == last and root and thread then
-    continue(last, root, thread)
-    return true
+  local _, threads = at_cursor()
+  if first == last and threads[1] then
+    return with_thread("Continue a comment", function(root, thread)
+      continue(last, root, thread)
+      return true
+    end)
   end
   local of = target.of(buf, first, last)
   if not of then
@@ -80,6 +109,7 @@ function M.write(first, last)
     begin = function(words)
       return store.add(of, "user", words)
     end,
+    count = of.count,
   }, last, "Comment")
   return true
 end
@@ -156,23 +186,20 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.resolve()
-  local root, thread = at_cursor()
-  if not root or not thread then
-    return nil, "There is no comment here."
-  end
-  local ok, err = store.change(root, { resolve = { id = thread.id, resolved = thread.state ~= "resolved" } })
-  return ok, err
+  return with_thread("Resolve a comment", function(root, thread)
+    return store.change(root, { resolve = { id = thread.id, resolved = thread.state ~= "resolved" } })
+  end)
 end
 
----Shows the thread at the cursor whole, or in one line.
+---Shows the threads at the cursor whole, or in one line each.
 ---@return boolean? ok
 ---@return string? err
 function M.toggle()
-  local root, thread = at_cursor()
-  if not root or not thread then
+  local root, threads = at_cursor()
+  if not root or not threads[1] then
     return nil, "There is no comment here."
   end
-  marks.toggle(root, thread.id)
+  marks.toggle(root, threads)
   return true
 end
 
@@ -283,7 +310,7 @@ end
 M.ACTIONS = {
   line = function()
     local lnum = vim.fn.line(".")
-    return M.write(lnum, lnum + vim.v.count1 - 1)
+    return M.write(lnum, math.min(lnum + vim.v.count1 - 1, vim.api.nvim_buf_line_count(0)))
   end,
   next = function()
     return M.jump(1)

@@ -1,5 +1,6 @@
 -- Shows the threads of a file in its buffer and beside Claude's changes: a sign, and a line below the lines commented on.
--- While a buffer is loaded its extmarks know where these lines are; the library says whether they are still the same.
+-- Invariant: while a buffer is loaded, extmarks follow these lines, through undo too. A deleted line is never taken for one that looks
+-- alike. The library says whether the lines are still the same.
 local lazy = require("claude-ide.lazy")
 local bus = lazy("claude-ide.base.bus")
 local highlights = lazy("claude-ide.ui.highlights")
@@ -11,6 +12,9 @@ local M = {}
 
 local GROUP = "claude-ide.comments"
 local namespace = vim.api.nvim_create_namespace(GROUP)
+---Of the extmarks that follow lines: of a thread by its id, and of the whole text, which goes when all of it is replaced.
+local following = vim.api.nvim_create_namespace(GROUP .. ".following")
+local WHOLE = vim.v.maxcol --[[@as integer]]
 
 ---Above the signs of Claude's changes (5), below those of git and of diagnostics.
 local PRIORITY = 6
@@ -38,6 +42,10 @@ local LINKS = {
 
 ---@type table<integer, claude-ide.comments.Mark[]> by buffer
 local marks = {}
+
+---Buffers whose text is watched, and whether it was read anew, also by an undo, so that extmarks know nothing of it.
+---@type table<integer, { is_fresh?: boolean }?>
+local texts = {}
 
 ---Buffers that were drawn in diff mode.
 ---@type table<integer, boolean?>
@@ -83,8 +91,16 @@ end
 
 ---@param words string possibly of a model
 ---@return string
-function M.in_a_line(words)
+local function in_a_line(words)
   return ide_width.printable((vim.trim(words):gsub("%s+", " ")))
+end
+
+---What was said last, in a line.
+---@param thread claude-ide.comments.Thread
+---@return string
+function M.last_words(thread)
+  local last = thread.entries[#thread.entries]
+  return (last.by == "claude" and "Claude: " or "") .. in_a_line(last.words)
 end
 
 ---A thread in one line: its first words, and the last answer.
@@ -104,7 +120,7 @@ local function brief(thread, kind, cells)
   for at, entry in ipairs(shown) do
     local who, group = author(entry)
     chunks[#chunks + 1] = { (at > 1 and " · " or "") .. who .. ": ", group }
-    chunks[#chunks + 1] = { ide_width.cut(M.in_a_line(entry.words), each), "ClaudeComment" }
+    chunks[#chunks + 1] = { ide_width.cut(in_a_line(entry.words), each), "ClaudeComment" }
   end
   chunks[#chunks + 1] = { more, "ClaudeComment" }
   chunks[#chunks + 1] = { rest, "ClaudeCommentNote" }
@@ -214,24 +230,84 @@ local function put(buf, shown, placed, cells, thread)
   return { id = thread.id, extmark = extmark, kind = placed.kind, count = placed.count }
 end
 
----Where the extmarks of a buffer are.
 ---@param buf integer
----@return { id: integer, first: integer }[]
+---@return { is_fresh?: boolean }
+local function text_of(buf)
+  local text = texts[buf]
+  if not text then
+    text = { is_fresh = true }
+    texts[buf] = text
+    vim.api.nvim_buf_attach(buf, false, {
+      on_reload = function()
+        text.is_fresh = true
+      end,
+      on_detach = function()
+        texts[buf] = nil
+      end,
+    })
+  end
+  return text
+end
+
+---Where the lines of threads are, or that they were deleted. Nothing is known of a text that was read anew or replaced.
+---@param buf integer
+---@return claude-ide.comments.Known[]
 local function known(buf)
-  local found = {} ---@type { id: integer, first: integer }[]
-  for _, mark in ipairs(marks[buf] or {}) do
-    local at = vim.api.nvim_buf_get_extmark_by_id(buf, namespace, mark.extmark, {})
-    if at[1] and mark.kind == "same" then
-      found[#found + 1] = { id = mark.id, first = at[1] }
+  local found = {} ---@type claude-ide.comments.Known[]
+  local text = text_of(buf)
+  local is_replaced = text.is_fresh
+  text.is_fresh = nil
+  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, following, 0, -1, { details = true })) do
+    local id, row, details = mark[1], mark[2], mark[4] or {}
+    local count = details.invalid and 0 or (details.end_row or row) - row --[[@as integer]]
+    if id == WHOLE then
+      is_replaced = is_replaced or count == 0
+    elseif count >= 0 then
+      found[#found + 1] = { id = id, first = row, count = count }
+    else
+      vim.api.nvim_buf_del_extmark(buf, following, id) -- `:move` may turn it around
     end
+  end
+  if is_replaced then
+    vim.api.nvim_buf_clear_namespace(buf, following, 0, -1)
+    return {}
   end
   return found
 end
 
+---@param buf integer
+---@param id integer
+---@param first integer row
+---@param end_row integer
+local function follow(buf, id, first, end_row)
+  local range = { id = id, end_row = end_row, end_col = 0, invalidate = true }
+  vim.api.nvim_buf_set_extmark(buf, following, first, 0, range)
+end
+
+---Follows the lines of threads that are found.
+---@param buf integer
+---@param places claude-ide.comments.Placed[]
+---@param known_before claude-ide.comments.Known[]
+local function follow_found(buf, places, known_before)
+  local count_of = {} ---@type table<integer, integer?>
+  for _, one in ipairs(known_before) do
+    count_of[one.id] = one.count
+  end
+  local end_row = vim.api.nvim_buf_line_count(buf)
+  for _, placed in ipairs(places) do
+    local count = count_of[placed.id]
+    local is_found = placed.kind == "same" and count ~= placed.count
+      or placed.kind == "changed" and count == nil
+    if is_found and placed.first + placed.count <= end_row then
+      follow(buf, placed.id, placed.first, placed.first + placed.count)
+    end
+  end
+  follow(buf, WHOLE, 0, end_row)
+end
+
 ---Draws the threads of a buffer.
 ---@param buf integer
----@param is_fresh? boolean its text was read anew, so that its extmarks know nothing
-function M.draw(buf, is_fresh)
+function M.draw(buf)
   if not vim.api.nvim_buf_is_loaded(buf) then
     return
   end
@@ -241,15 +317,18 @@ function M.draw(buf, is_fresh)
     if marks[buf] then
       marks[buf] = nil
       vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+      vim.api.nvim_buf_clear_namespace(buf, following, 0, -1)
     end
     return
   end
+  local followed = known(buf)
   local places = store.place(shown.root, {
     path = shown.path,
     side = shown.side,
-    known = is_fresh and {} or known(buf),
+    known = followed,
     passing = not shown.is_file or vim.bo[buf].modified,
   }, target.text(buf))
+  follow_found(buf, places, followed)
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   local cells, found = cells_of(buf), {} ---@type integer, claude-ide.comments.Mark[]
   drawn_level[buf] = is_level(buf)
@@ -290,20 +369,20 @@ function M.refresh()
   end
 end
 
----The thread at a line, the last one that begins above its end.
+---The threads at a line.
 ---@param buf integer
 ---@param lnum integer from 1
----@return integer? id
+---@return integer[] ids
 function M.at(buf, lnum)
-  local id ---@type integer?
+  local ids = {} ---@type integer[]
   for _, mark in ipairs(marks[buf] or {}) do
     local at = vim.api.nvim_buf_get_extmark_by_id(buf, namespace, mark.extmark, {})
     local first = at[1]
     if first and lnum - 1 >= first and lnum - 1 < first + math.max(mark.count, 1) then
-      id = mark.id
+      ids[#ids + 1] = mark.id
     end
   end
-  return id
+  return ids
 end
 
 ---The lines of a buffer at which threads begin, from the top.
@@ -319,12 +398,16 @@ function M.lines(buf)
   return lines
 end
 
----Shows a thread whole, or in one line.
+---Shows threads whole, or in one line each if all of them are shown whole.
 ---@param root string
----@param id integer
-function M.toggle(root, id)
-  local name = store.name(root, id)
-  unfolded[name] = not unfolded[name] or nil
+---@param threads claude-ide.comments.Thread[]
+function M.toggle(root, threads)
+  local are_whole = vim.iter(threads):all(function(thread)
+    return unfolded[store.name(root, thread.id)] == true
+  end)
+  for _, thread in ipairs(threads) do
+    unfolded[store.name(root, thread.id)] = not are_whole or nil
+  end
   M.refresh()
 end
 
@@ -349,10 +432,11 @@ M.attach = require("claude-ide.base.once")(function()
     })
   end
   on("ColorScheme", "colours of comments", define)
-  on({ "BufReadPost", "FileChangedShellPost" }, "place comments in a text read anew", function(buf)
-    M.draw(buf, true)
-  end)
-  on({ "BufWinEnter", "BufWritePost", "WinResized" }, "draw comments", M.draw)
+  on(
+    { "BufReadPost", "FileChangedShellPost", "BufWinEnter", "BufWritePost", "WinResized" },
+    "draw comments",
+    M.draw
+  )
   on({ "TextChanged", "InsertLeave" }, "follow the lines of comments", draw_in_a_pause)
   -- Diff mode comes and goes without events.
   vim.api.nvim_set_decoration_provider(namespace, {

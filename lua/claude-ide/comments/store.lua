@@ -22,7 +22,7 @@ local M = {}
 ---@class claude-ide.comments.Anchor
 ---@field first integer from 0
 ---@field lines string[] as they were
----@field now { kind: "same" }|{ kind: "changed", first: integer, count: integer }|{ kind: "outdated", first: integer }
+---@field now { kind: "same" }|{ kind: "changed", first: integer, count: integer }|{ kind: "outdated", first: integer, deleted?: boolean }
 
 ---@class claude-ide.comments.Thread
 ---@field id integer
@@ -34,6 +34,12 @@ local M = {}
 ---@field entries claude-ide.comments.Entry[]
 ---@field draft? string the user's words that are not sent
 ---@field state claude-ide.comments.State
+
+---Lines that the editor has followed.
+---@class claude-ide.comments.Known
+---@field id integer
+---@field first integer from 0
+---@field count integer 0: they were deleted
 
 ---@class claude-ide.comments.Placed
 ---@field id integer
@@ -226,7 +232,7 @@ end
 
 ---Where the threads of a side of a file are in a text.
 ---@param root string
----@param place { path: string, side: claude-ide.comments.Side, known: { id: integer, first: integer }[], passing: boolean }
+---@param place { path: string, side: claude-ide.comments.Side, known: claude-ide.comments.Known[], passing: boolean }
 ---@param text string
 ---@return claude-ide.comments.Placed[]
 function M.place(root, place, text)

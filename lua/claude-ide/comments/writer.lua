@@ -24,6 +24,7 @@ local PAUSE_MS = 150
 ---@field win integer
 ---@field is_typing? boolean
 ---@field stop fun() ends its timer
+---@field count integer lines commented on
 ---@field id? integer nil: it has no words yet
 ---@field begin fun(words: string): integer?, string? makes the thread
 ---@field root string
@@ -91,6 +92,31 @@ local function resize(one)
   end
 end
 
+---Lets `.` open a comment on as many lines from the cursor on. It would insert the words that were typed last.
+---@param count integer
+local function make_repeatable(count)
+  local lines = own_buffer.create({ lines = vim.split(("\n"):rep(count - 1), "\n") })
+  vim.api.nvim_buf_call(lines, function()
+    vim.go.operatorfunc = "len" -- any function that does nothing
+    vim.cmd(("normal! g@%d_"):format(count))
+  end)
+  own_buffer.delete(lines)
+  vim.go.operatorfunc = "v:lua.require'claude-ide.comments'.operate"
+end
+
+---Runs something once Insert mode has ended.
+---@param run fun()
+local function after_typing(run)
+  if not vim.api.nvim_get_mode().mode:find("^[iR]") then
+    return run()
+  end
+  vim.api.nvim_create_autocmd("InsertLeave", {
+    once = true,
+    desc = "Claude Code: let `.` repeat a comment",
+    callback = vim.schedule_wrap(run),
+  })
+end
+
 ---Keeps the words, and closes the window.
 function M.close()
   local one = draft
@@ -106,6 +132,9 @@ function M.close()
   ide_window.close(one.win)
   own_buffer.delete(one.buf)
   rescue(one)
+  after_typing(function()
+    make_repeatable(one.count)
+  end)
 end
 
 ---@param one claude-ide.comments.Draft
@@ -230,7 +259,7 @@ local function follow(one, opts)
 end
 
 ---Opens a window for words about a line of the current window.
----@param opts { root: string, id?: integer, words: string, begin: fun(words: string): integer?, string? }
+---@param opts { root: string, id?: integer, words: string, begin: (fun(words: string): integer?, string?), count?: integer } count: of lines
 ---@param lnum integer from 1
 ---@param title string
 function M.open(opts, lnum, title)
@@ -258,6 +287,7 @@ function M.open(opts, lnum, title)
     begin = opts.begin,
     root = opts.root,
     kept = opts.words,
+    count = opts.count or 1,
     stop = function() end,
   }
   show(one, title, { lnum - 1, 0 })
