@@ -218,9 +218,14 @@ def a_plan_goes_back_with_comments_and_is_approved_as_edited(lab):
         answer="Again.",
         kind="plan",
     )
-    nvim.answer("with tests", "")
-    nvim.keys("jgcr")
-    lab.wait_sent("> make it\\n\\nwith tests")
+    nvim.keys("jgcc")
+    nvim.wait_kind("comment")
+    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
+    nvim.keys("with tests<Esc>ZZ")
+    nvim.wait_kind("plan")
+    nvim.answer("")
+    nvim.keys("r")
+    lab.wait_sent("> make it\\nwith tests")
     lab.ask(("ExitPlanMode", {}), kind="plan")
     nvim.keys("jA and test it<Esc>ga")
     lab.wait_sent("make it and test it")

@@ -617,35 +617,70 @@ def test_decide_names_whatever_waits_in_a_terminal(start_nvim):
     assert nvim.notices() == ["Claude waits for you in its terminal, outside of this Neovim."]
 
 
+PLAN_THREADS = "require('claude-ide.comments.store').threads(require('claude-ide.comments.store').root_of())"
+
+
+def comment_on_plan(nvim, keys, words):
+    nvim.keys(keys)
+    nvim.wait_kind("comment")
+    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
+    nvim.keys(words + "<Esc>ZZ")
+    nvim.wait_kind("plan")
+
+
 def test_comments_on_lines_of_a_plan_go_back_with_it(lab):
     nvim, client = lab
     call = ask(client, tool="ExitPlanMode", suggestions=[], plan="# It\nmake it\ntest it\nship it")
     nvim.wait_kind("plan")
-    nvim.keys("Ggc")
-    nvim.wait_screen("Comment:")
-    nvim.keys("not today<CR>")
-    nvim.wait_screen("▏ not today")
-    nvim.keys("ggjVjgc")
-    nvim.keys("the other way round<CR>")
-    nvim.wait_screen("▏ the other way round")
+    comment_on_plan(nvim, "Ggcc", "not today")
+    nvim.wait_screen("▎you: not today (not sent)")
+    comment_on_plan(nvim, "ggjVjgc", "the other way round")
+    nvim.wait_screen("▎you: the other way round (not sent)")
     nvim.keys("ggx")
     nvim.cmd("edit")
-    nvim.wait_screen("▏ the other way round")  # they outlive their buffer
+    nvim.wait_screen("▎you: the other way round (not sent)")  # they outlive their buffer
     nvim.keep_notices()
     nvim.keys("<CR>")
-    nvim.wait_notice("The plan has comments")
-    nvim.keys("Ggc")
-    nvim.wait_screen("Comment: not today")
-    nvim.keys("<C-u>tomorrow<CR>")
-    nvim.wait_screen("▏ tomorrow")
+    nvim.wait_notice("The plan has comments: the same key approves it with them")
+    comment_on_plan(nvim, "Ggcc", "<C-u>tomorrow")
+    nvim.wait_screen("▎you: tomorrow (not sent)")
     nvim.keys("r")
     nvim.wait_screen("What should change?")
     nvim.keys("<CR>")
     assert output(client, call) == {
         "behavior": "deny",
-        "message": "> ship it\n\ntomorrow\n\n> make it\n> test it\n\nthe other way round\n\n"
+        "message": "2 comments on the plan. Answer each with the tool comment_reply and its number, and say there whether "
+        "it is done.\n\n[2] the plan:2-3\n> make it\n> test it\nthe other way round\n\n"
+        "[1] the plan:4\n> ship it\ntomorrow\n\n"
         "The plan with my changes:\n\n It\nmake it\ntest it\nship it",
     }
+    assert [thread["state"] for thread in nvim.lua(f"return {PLAN_THREADS}")] == ["sent", "sent"]
+
+
+@pytest.mark.every_nvim
+def test_a_plan_is_approved_with_comments_or_leaves_them_to_the_next_round(lab):
+    nvim, client = lab
+    nvim.lua("require('claude-ide.terminal.own').of_request = function() return 's' end")
+    call = ask(client, tool="ExitPlanMode", suggestions=[], plan="# It\nmake it")
+    nvim.wait_kind("plan")
+    comment_on_plan(nvim, "Ggcc", "well")
+    nvim.keep_notices()
+    client.cancel(call)
+    nvim.wait_notice("The plan has ended. Your comments on it wait: `:Claude comments`.")
+    nvim.cmd("Claude comments yank")
+    assert nvim.lua("return vim.fn.getreg('\"')").endswith("[1] the plan:2\n> make it\nwell\n")
+    call = ask(client, tool="ExitPlanMode", suggestions=[], plan="# It\nthink\nmake it")
+    nvim.wait_kind("plan")
+    nvim.wait_screen(re.compile(r"make it *\n +▎you: well \(not sent\)"))  # the session's next plan has it, too
+    nvim.keep_notices()
+    nvim.keys("<CR>")
+    nvim.wait_notice("The plan has comments")
+    nvim.keys("<CR>")
+    assert output(client, call)["updatedInput"]["plan"] == (
+        "# It\nthink\nmake it\n\nA comment on the plan. Answer each with the tool comment_reply and its number, and say "
+        "there whether it is done.\n\n[1] the plan:3\n> make it\nwell"
+    )
+    assert [thread["state"] for thread in nvim.lua(f"return {PLAN_THREADS}")] == ["sent"]
 
 
 def test_a_form_of_a_server_is_filled_in_or_left_to_the_terminal(lab):

@@ -35,6 +35,7 @@ pub struct Add {
     pub(crate) by: Author,
     pub(crate) words: String,
     pub(crate) path: Option<String>,
+    pub(crate) plan: Option<String>,
     #[serde(default)]
     pub(crate) side: Side,
     pub(crate) lines: Option<LinesOf>,
@@ -85,7 +86,8 @@ pub struct Resolve {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
-    pub(crate) path: String,
+    pub(crate) path: Option<String>,
+    pub(crate) plan: Option<String>,
     #[serde(default)]
     pub(crate) side: Side,
     /// Where the editor knows lines to be.

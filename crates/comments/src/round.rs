@@ -11,8 +11,14 @@ const MOST_LINE: usize = 160;
 /// The threads' places and words, each under the number by which Claude answers.
 pub(crate) fn message(threads: &[&Thread], withheld: &[String]) -> String {
     let count = if threads.len() == 1 { "A comment".to_owned() } else { format!("{} comments", threads.len()) };
+    let of_plans = threads.iter().filter(|thread| thread.plan.is_some()).count();
+    let what = match of_plans {
+        0 => "the code",
+        _ if of_plans == threads.len() => "the plan",
+        _ => "the code and the plan",
+    };
     let mut text = format!(
-        "{count} on the code. Answer each with the tool comment_reply and its number, and say there whether it is done."
+        "{count} on {what}. Answer each with the tool comment_reply and its number, and say there whether it is done."
     );
     if threads.iter().any(|thread| is_question(thread)) {
         text.push_str(" Answer a question; do not edit because of it.");
@@ -62,8 +68,12 @@ fn is_question(thread: &Thread) -> bool {
 
 /// `src/a.rs:3-5`, and what is special about it.
 fn place(thread: &Thread) -> String {
-    let Some(path) = &thread.path else { return "everything".to_owned() };
-    let Some(anchor) = &thread.anchor else { return path.clone() };
+    let path = match (&thread.path, &thread.plan) {
+        (Some(path), _) => path,
+        (None, Some(_)) => "the plan",
+        (None, None) => "everything",
+    };
+    let Some(anchor) = &thread.anchor else { return path.to_owned() };
     let lines = match (anchor.now, thread.side) {
         (Now::Same | Now::Changed { .. }, Side::New) if !thread.proposed => anchor.shown(),
         _ => anchor.lines(),

@@ -166,6 +166,7 @@ impl Store {
         let mut thread = Thread {
             id,
             path: add.path,
+            plan: add.plan,
             side: add.side,
             proposed: add.proposed && anchor.is_some(),
             session: add.session,
@@ -187,7 +188,8 @@ impl Store {
     /// Finds the threads of a file in a text, and remembers where they are.
     fn place(&self, place: &Place, text: &[u8]) -> Result<Json, CommentError> {
         let is_here = |thread: &Thread| {
-            thread.path.as_ref() == Some(&place.path) && thread.side == place.side && thread.anchor.is_some()
+            (&thread.path, &thread.plan, thread.side) == (&place.path, &place.plan, place.side)
+                && thread.anchor.is_some()
         };
         let (seen, mut compared) = (Seen::of(text), Compared::default());
         let mut put = |contents: &mut Contents| {
@@ -652,6 +654,21 @@ mod tests {
         );
         let withheld = of.ask(json!({ "round": { "ids": [first], "withheld": ["a.txt"] } }), "").unwrap();
         assert!(!withheld.as_str().unwrap().contains("> one"));
+    }
+
+    #[test]
+    fn a_plan_is_a_target_of_its_own() {
+        let of = Fixture::new();
+        of.add(0, 1, "x");
+        let add = json!({ "by": "user", "words": "w", "plan": "s", "lines": { "first": 0, "count": 1 } });
+        of.ask(json!({ "add": add }), "# It\nmake it\n").unwrap();
+        let place = |plan: &str| of.ask(json!({ "place": { "plan": plan } }), "new\n# It\n").unwrap();
+        assert_eq!(place("s"), json!([{ "id": 2, "first": 1, "count": 1, "kind": "same" }]));
+        assert_eq!(place("other"), json!([]));
+        let round = |ids: Json| of.ask(json!({ "round": { "ids": ids } }), "").unwrap().as_str().unwrap().to_owned();
+        assert!(round(json!([2])).starts_with("A comment on the plan. "));
+        assert!(round(json!([2])).ends_with("[2] the plan:2\n> # It\nw"));
+        assert!(round(json!([1, 2])).starts_with("2 comments on the code and the plan. "));
     }
 
     #[test]

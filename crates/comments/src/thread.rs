@@ -102,8 +102,11 @@ impl Anchor {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Thread {
     pub(crate) id: u64,
-    /// Relative to the worktree; `None`: it is about everything.
+    /// Relative to the worktree; `None`: it is about a plan, or about everything.
     pub(crate) path: Option<String>,
+    /// It is about the plans of a session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) plan: Option<String>,
     #[serde(default)]
     pub(crate) side: Side,
     /// `None`: it is about the whole file.

@@ -30,10 +30,8 @@ end
 ---@param thread claude-ide.comments.Thread
 ---@return string
 local function place_of(thread)
-  if not thread.path then
-    return "everything"
-  end
-  return thread.anchor and ("%s:%d"):format(thread.path, comments.lnum(thread)) or thread.path
+  local name = thread.path or thread.plan and "the plan" or "everything"
+  return thread.anchor and ("%s:%d"):format(name, comments.lnum(thread)) or name
 end
 
 ---@type table<claude-ide.comments.State, string>

@@ -15,6 +15,9 @@ local writer = lazy("claude-ide.comments.writer")
 
 local M = {}
 
+---For 'operatorfunc'.
+local OPERATOR = "v:lua.require'claude-ide.comments'.operate"
+
 ---@return string? root
 ---@return claude-ide.comments.Thread[] threads at the cursor
 local function at_cursor()
@@ -73,6 +76,7 @@ local function continue(lnum, root, thread)
   local is_reply = #thread.entries > 1 or words == ""
   writer.open({
     root = root,
+    operator = OPERATOR,
     id = thread.id,
     words = words,
     begin = function(text)
@@ -100,11 +104,12 @@ function M.write(first, last)
   local of = target.of(buf, first, last)
   if not of then
     return nil, "There are no lines of a file here."
-  elseif privacy.withholds(of.root .. "/" .. of.path) then
+  elseif of.path and privacy.withholds(of.root .. "/" .. of.path) then
     notice.info("This file is withheld from Claude: a comment names it, and quotes nothing.")
   end
   writer.open({
     root = of.root,
+    operator = OPERATOR,
     words = "",
     begin = function(words)
       return store.add(of, "user", words)
@@ -121,20 +126,21 @@ end
 function M.write_about(what)
   marks.attach()
   local shown = target.shown_in(vim.api.nvim_get_current_buf())
-  if what == "file" and not shown then
+  local path = what == "file" and shown and shown.path or nil
+  if what == "file" and not path then
     return nil, "There is no file here."
   end
   local root = M.root()
-  local path = what == "file" and shown and shown.path or nil
   local lnum = vim.fn.line(".")
   for _, thread in ipairs(M.in_order(root)) do
-    if not thread.anchor and thread.path == path then
+    if not thread.anchor and not thread.plan and thread.path == path then
       continue(lnum, root, thread)
       return true
     end
   end
   writer.open({
     root = root,
+    operator = OPERATOR,
     words = "",
     begin = function(words)
       return store.add({ root = root, path = path }, "user", words)
@@ -157,7 +163,7 @@ function M.add(path, first, last, words)
   if not of then
     return false, why or "the file has no such line"
   end
-  for _, thread in ipairs(store.of_file(of.root, of.path, of.side)) do
+  for _, thread in ipairs(store.of_text(of)) do
     if M.lnum(thread) == first and thread.entries[1].words == words then
       return false
     end
@@ -178,7 +184,7 @@ end
 ---For an <expr> mapping.
 ---@return string keys
 function M.operator()
-  vim.o.operatorfunc = "v:lua.require'claude-ide.comments'.operate"
+  vim.o.operatorfunc = OPERATOR
   return "g@"
 end
 
@@ -210,7 +216,13 @@ end
 ---@return string? err
 function M.go_to(root, thread)
   local path = thread.path and root .. "/" .. thread.path
-  if not path then
+  local plan = thread.plan and target.plan_buffer(thread.plan)
+  local win = plan and vim.fn.win_findbuf(plan)[1]
+  if plan and win then
+    vim.api.nvim_set_current_win(win)
+    vim.api.nvim_win_set_cursor(win, { math.min(M.lnum(thread), vim.api.nvim_buf_line_count(plan)), 0 })
+    return true
+  elseif not path then
     continue(vim.fn.line("."), root, thread)
     return true
   elseif not (vim.uv.fs_stat(path) or buffer.loaded(path)) then

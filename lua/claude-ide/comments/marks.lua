@@ -312,7 +312,7 @@ function M.draw(buf)
     return
   end
   local shown = target.shown_in(buf)
-  local threads = shown and store.of_file(shown.root, shown.path, shown.side) or {}
+  local threads = shown and store.of_text(shown) or {}
   if not shown or not threads[1] then
     if marks[buf] then
       marks[buf] = nil
@@ -322,18 +322,14 @@ function M.draw(buf)
     return
   end
   local followed = known(buf)
-  local places = store.place(shown.root, {
-    path = shown.path,
-    side = shown.side,
-    known = followed,
-    passing = not shown.is_file or vim.bo[buf].modified,
-  }, target.text(buf))
+  local passing = not shown.plan and (not shown.is_file or vim.bo[buf].modified)
+  local places = store.place(shown, followed, passing, target.text(buf))
   follow_found(buf, places, followed)
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   local cells, found = cells_of(buf), {} ---@type integer, claude-ide.comments.Mark[]
   drawn_level[buf] = is_level(buf)
   local by_id = {} ---@type table<integer, claude-ide.comments.Thread>
-  for _, thread in ipairs(store.of_file(shown.root, shown.path, shown.side)) do
+  for _, thread in ipairs(store.of_text(shown)) do
     by_id[thread.id] = thread
   end
   for _, placed in ipairs(places) do

@@ -26,7 +26,8 @@ local M = {}
 
 ---@class claude-ide.comments.Thread
 ---@field id integer
----@field path? string relative to the worktree; nil: about everything
+---@field path? string relative to the worktree; nil: about a plan, or about everything
+---@field plan? string about the plans of a session
 ---@field side claude-ide.comments.Side
 ---@field anchor? claude-ide.comments.Anchor nil: about the whole file
 ---@field proposed? boolean it is about a proposal's text, which the file has not had since
@@ -166,15 +167,13 @@ function M.thread(root, id)
   end)
 end
 
----The threads of a side of a file.
----@param root string
----@param path string relative
----@param side claude-ide.comments.Side
+---The threads of a text.
+---@param shown claude-ide.comments.Shown
 ---@return claude-ide.comments.Thread[]
-function M.of_file(root, path, side)
+function M.of_text(shown)
   return vim.tbl_filter(function(thread)
-    return thread.path == path and thread.side == side
-  end, M.threads(root))
+    return thread.path == shown.path and thread.plan == shown.plan and thread.side == shown.side
+  end, M.threads(shown.root))
 end
 
 ---Worktrees of this Neovim that have threads, and that of its folder.
@@ -203,7 +202,7 @@ function M.change(root, request, text)
 end
 
 ---Adds a comment.
----@param to { root: string, path?: string, side?: claude-ide.comments.Side, first?: integer, count?: integer, text?: string, is_proposed?: boolean } about lines, a file, or everything
+---@param to { root: string, path?: string, plan?: string, side?: claude-ide.comments.Side, first?: integer, count?: integer, text?: string, is_proposed?: boolean } about lines, a file, a plan, or everything
 ---@param by "user"|"claude"
 ---@param words string
 ---@return integer? id
@@ -214,6 +213,7 @@ function M.add(to, by, words)
       by = by,
       words = words,
       path = to.path,
+      plan = to.plan,
       side = to.side,
       lines = to.first and { first = to.first, count = to.count },
       proposed = to.is_proposed,
@@ -230,16 +230,18 @@ function M.name(root, id)
   return root .. "\n" .. id
 end
 
----Where the threads of a side of a file are in a text.
----@param root string
----@param place { path: string, side: claude-ide.comments.Side, known: claude-ide.comments.Known[], passing: boolean }
+---Where the threads of a text are now.
+---@param shown claude-ide.comments.Shown
+---@param known claude-ide.comments.Known[]
+---@param passing boolean only look
 ---@param text string
 ---@return claude-ide.comments.Placed[]
-function M.place(root, place, text)
-  local worktree = of(root)
-  local places = ask(root, worktree, { place = place }, text) or {}
-  if not place.passing then
-    read(root, worktree)
+function M.place(shown, known, passing, text)
+  local worktree = of(shown.root)
+  local place = { path = shown.path, plan = shown.plan, side = shown.side, known = known, passing = passing }
+  local places = ask(shown.root, worktree, { place = place }, text) or {}
+  if not passing then
+    read(shown.root, worktree)
   end
   return places
 end

@@ -1,4 +1,4 @@
--- The file that lines of a buffer belong to: the buffer's own, or the one of which a buffer of ours shows a text.
+-- What lines of a buffer belong to: its file, the file of which a buffer of ours shows a text, or a plan.
 local lazy = require("claude-ide.lazy")
 local buffer = lazy("claude-ide.editor.buffer")
 local buffer_marks = lazy("claude-ide.ui.buffer_marks")
@@ -9,10 +9,11 @@ local store = lazy("claude-ide.comments.store")
 
 local M = {}
 
----A text of a file that a buffer shows.
+---A text that a buffer shows.
 ---@class claude-ide.comments.Shown
 ---@field root string
----@field path string relative to it
+---@field path? string of a file: relative to the root
+---@field plan? string the session whose plan it is
 ---@field side claude-ide.comments.Side
 ---@field is_file boolean the buffer is the file's own
 ---@field is_proposed? boolean the text is a proposal's
@@ -21,6 +22,10 @@ local M = {}
 ---@field text string
 ---@field first integer from 0
 ---@field count integer
+
+---The plans' sessions, by buffer.
+---@type table<integer, string?>
+local plans = {}
 
 ---Buffers of ours that show all of a file's text.
 ---@type table<claude-ide.ui.Kind, true?>
@@ -35,17 +40,38 @@ local function shown(path, side, is_file)
   return { root = root, path = paths.relative(path, root), side = side, is_file = is_file }
 end
 
+---A buffer shows a plan.
+---@param buf integer
+---@param session string
+function M.set_plan(buf, session)
+  for known in pairs(plans) do
+    plans[known] = vim.api.nvim_buf_is_valid(known) and plans[known] or nil -- wiping emits no event
+  end
+  plans[buf] = session
+end
+
+---The buffer that shows a session's plan.
+---@param session string
+---@return integer?
+function M.plan_buffer(session)
+  return vim.iter(pairs(plans)):find(function(buf, of)
+    return of == session and vim.api.nvim_buf_is_valid(buf)
+  end)
+end
+
 ---@param buf integer
 ---@return string
 function M.text(buf)
   return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n") .. "\n"
 end
 
----The text of a file that a buffer shows.
+---The text that a buffer shows.
 ---@param buf integer
 ---@return claude-ide.comments.Shown?
 function M.shown_in(buf)
-  if buffer.is_file(buf) then
+  if plans[buf] then
+    return { root = store.root_of(), plan = plans[buf], side = "new", is_file = false }
+  elseif buffer.is_file(buf) then
     return shown(vim.api.nvim_buf_get_name(buf), "new", true)
   end
   local kind = buffer_marks.kind(buf) or ""

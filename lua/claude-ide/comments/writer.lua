@@ -25,6 +25,7 @@ local PAUSE_MS = 150
 ---@field is_typing? boolean
 ---@field stop fun() ends its timer
 ---@field count integer lines commented on
+---@field operator string that comments on lines
 ---@field id? integer nil: it has no words yet
 ---@field begin fun(words: string): integer?, string? makes the thread
 ---@field root string
@@ -94,14 +95,15 @@ end
 
 ---Lets `.` open a comment on as many lines from the cursor on. It would insert the words that were typed last.
 ---@param count integer
-local function make_repeatable(count)
+---@param operator string for 'operatorfunc'
+local function make_repeatable(count, operator)
   local lines = own_buffer.create({ lines = vim.split(("\n"):rep(count - 1), "\n") })
   vim.api.nvim_buf_call(lines, function()
     vim.go.operatorfunc = "len" -- any function that does nothing
     vim.cmd(("normal! g@%d_"):format(count))
   end)
   own_buffer.delete(lines)
-  vim.go.operatorfunc = "v:lua.require'claude-ide.comments'.operate"
+  vim.go.operatorfunc = operator
 end
 
 ---Runs something once Insert mode has ended.
@@ -133,7 +135,7 @@ function M.close()
   own_buffer.delete(one.buf)
   rescue(one)
   after_typing(function()
-    make_repeatable(one.count)
+    make_repeatable(one.count, one.operator)
   end)
 end
 
@@ -259,7 +261,7 @@ local function follow(one, opts)
 end
 
 ---Opens a window for words about a line of the current window.
----@param opts { root: string, id?: integer, words: string, begin: (fun(words: string): integer?, string?), count?: integer } count: of lines
+---@param opts { root: string, id?: integer, words: string, begin: (fun(words: string): integer?, string?), count?: integer, operator: string } count: of lines
 ---@param lnum integer from 1
 ---@param title string
 function M.open(opts, lnum, title)
@@ -288,6 +290,7 @@ function M.open(opts, lnum, title)
     root = opts.root,
     kept = opts.words,
     count = opts.count or 1,
+    operator = opts.operator,
     stop = function() end,
   }
   show(one, title, { lnum - 1, 0 })

@@ -110,7 +110,7 @@
 ---@field send? string|string[]|false Send the comments to Claude, after a look at the message.
 
 ---@class claude-ide.Opts.comments
----@field keymaps? claude-ide.Opts.comments.keymaps Keys in the windows of a diff and of a review. Elsewhere: |<Plug>(claude-comment)|.
+---@field keymaps? claude-ide.Opts.comments.keymaps Keys in the windows of a diff, a review and a plan. Elsewhere: |<Plug>(claude-comment)|.
 
 ---@class claude-ide.Opts.watch
 ---@field enabled? boolean Reload an unmodified buffer as soon as its file changes on disk, without a question and undoable with `u`. A modified one is never changed: a message asks you to use `:Claude resolve`.
@@ -381,7 +381,7 @@
 ---@field send string|string[]|false Send the comments to Claude, after a look at the message.
 
 ---@class claude-ide.Config.comments
----@field keymaps claude-ide.Config.comments.keymaps Keys in the windows of a diff and of a review. Elsewhere: |<Plug>(claude-comment)|.
+---@field keymaps claude-ide.Config.comments.keymaps Keys in the windows of a diff, a review and a plan. Elsewhere: |<Plug>(claude-comment)|.
 
 ---@class claude-ide.Config.watch
 ---@field enabled boolean Reload an unmodified buffer as soon as its file changes on disk, without a question and undoable with `u`. A modified one is never changed: a message asks you to use `:Claude resolve`.

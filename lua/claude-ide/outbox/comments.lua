@@ -1,7 +1,7 @@
 -- Sends the comments that the user has written as one message, after a look at it: what is removed there is held back.
--- Invariant: a comment counts as sent once the message was handed over, and only with the words that it had.
 local lazy = require("claude-ide.lazy")
 local comments = lazy("claude-ide.comments")
+local comments_round = lazy("claude-ide.comments.round")
 local counted = lazy("claude-ide.base.counted")
 local guard_window = lazy("claude-ide.ui.guard.window")
 local ide_window = lazy("claude-ide.base.window")
@@ -16,33 +16,13 @@ local user_write = lazy("claude-ide.ui.user_write")
 
 local M = {}
 
----@class claude-ide.outbox.Said
----@field id integer
----@field words string
-
----Rounds on their way, by worktree and thread.
----@type table<string, true?>
-local on_its_way = {}
-
 ---The window of the last preview, by worktree.
 ---@type table<string, integer?>
 local previews = {}
 
----@param root string
----@return claude-ide.outbox.Said[]
-local function to_send(root)
-  local said = {} ---@type claude-ide.outbox.Said[]
-  for _, thread in ipairs(comments.in_order(root)) do
-    if thread.draft and not on_its_way[store.name(root, thread.id)] then
-      said[#said + 1] = { id = thread.id, words = thread.draft }
-    end
-  end
-  return said
-end
-
 ---The sessions whose changes the comments are about.
 ---@param root string
----@param said claude-ide.outbox.Said[]
+---@param said claude-ide.comments.Said[]
 ---@return string[]
 local function sessions_of(root, said)
   local found = {} ---@type string[]
@@ -56,36 +36,31 @@ local function sessions_of(root, said)
 end
 
 ---@param root string
----@param said claude-ide.outbox.Said[]
+---@param said claude-ide.comments.Said[]
 ---@param text string
 ---@param receiver claude-ide.outbox.Receiver
 local function hand_over(root, said, text, receiver)
-  for _, one in ipairs(said) do
-    on_its_way[store.name(root, one.id)] = true
-  end
+  comments_round.begin(root, said)
   outbox.send({
     kind = "comments",
     session = receiver.session,
     text = text,
     ran = receiver.route.kind ~= "dead",
     done = function(err)
-      for _, one in ipairs(said) do
-        on_its_way[store.name(root, one.id)] = nil
-      end
+      comments_round.ended(root, said, err)
       if err then
         notice.warn(("Comments not sent: %s."):format(err))
         return
       end
-      store.change(root, { sent = said })
       notice.info(("Sent %s to Claude."):format(counted(#said, "comment")))
     end,
   })
 end
 
 ---Those of which the text still has the number.
----@param said claude-ide.outbox.Said[]
+---@param said claude-ide.comments.Said[]
 ---@param text string
----@return claude-ide.outbox.Said[]
+---@return claude-ide.comments.Said[]
 local function left_in(said, text)
   return vim.tbl_filter(function(one)
     return ("\n" .. text):find(("\n[%d]"):format(one.id), 1, true) ~= nil
@@ -93,7 +68,7 @@ local function left_in(said, text)
 end
 
 ---@param root string
----@param said claude-ide.outbox.Said[]
+---@param said claude-ide.comments.Said[]
 ---@param text string
 local function preview(root, said, text)
   local lines = vim.split(text, "\n", { plain = true })
@@ -112,13 +87,13 @@ local function preview(root, said, text)
     ide_window.close(win)
     own_buffer.delete(buf)
   end
-  ---@return claude-ide.outbox.Said[]? left
+  ---@return claude-ide.comments.Said[]? left
   ---@return string text
   local function looked_at()
     local now = vim.trim(table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n"))
     local left = left_in(said, now)
     local waits = {} ---@type table<integer, true?>
-    for _, one in ipairs(to_send(root)) do
+    for _, one in ipairs(comments_round.to_send(root)) do
       waits[one.id] = true
     end
     local sent = vim.iter(left):find(function(one)
@@ -168,16 +143,14 @@ end
 ---The comments that wait, as one message.
 ---@param root string
 ---@return string? text
----@return string|claude-ide.outbox.Said[] said or why there is none
+---@return string|claude-ide.comments.Said[] said or why there is none
 function M.message(root)
-  local said = to_send(root)
+  local said = comments_round.to_send(root)
   if not said[1] then
-    return nil, next(on_its_way) and "The comments wait in the outbox." or "There are no comments to send."
+    local waits = comments_round.is_on_its_way()
+    return nil, waits and "The comments wait in the outbox." or "There are no comments to send."
   end
-  local ids = vim.tbl_map(function(one)
-    return one.id
-  end, said)
-  local text, err = store.text(root, { round = { ids = ids, withheld = comments.withheld(root) } })
+  local text, err = comments_round.message(root, said)
   return text, text and said or err or ""
 end
 

@@ -120,7 +120,7 @@ return {
     fields = {
       {
         "keymaps",
-        doc = "Keys in the windows of a diff and of a review. Elsewhere: |<Plug>(claude-comment)|.",
+        doc = "Keys in the windows of a diff, a review and a plan. Elsewhere: |<Plug>(claude-comment)|.",
         fields = {
           key(
             "comment",

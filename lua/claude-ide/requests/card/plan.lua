@@ -1,8 +1,14 @@
 -- The approval of a plan (ExitPlanMode): Markdown in a tab page, to edit, comment, approve, or return with a message. An edited plan is
--- the one carried out.
--- Invariants: edits and comments outlive the buffer (`:edit`, `:bdelete`), and only keys typed for the plan decide (ui/guard).
+-- the one carried out. Its comments are those of files (comments/), and go with the answer.
+-- Invariants: edits outlive the buffer (`:edit`, `:bdelete`), and only keys typed for the plan decide (ui/guard).
 local lazy = require("claude-ide.lazy")
 local closing = lazy("claude-ide.ui.guard.closing")
+local comments = lazy("claude-ide.comments")
+local comments_keys = lazy("claude-ide.comments.keys")
+local comments_marks = lazy("claude-ide.comments.marks")
+local comments_round = lazy("claude-ide.comments.round")
+local comments_store = lazy("claude-ide.comments.store")
+local comments_target = lazy("claude-ide.comments.target")
 local guard = lazy("claude-ide.ui.guard")
 local guard_window = lazy("claude-ide.ui.guard.window")
 local highlights = lazy("claude-ide.ui.highlights")
@@ -11,10 +17,10 @@ local kept_words = lazy("claude-ide.ui.kept_words")
 local key_list = lazy("claude-ide.ui.key_list")
 local later = lazy("claude-ide.requests.card.later")
 local notice = lazy("claude-ide.base.notice")
+local own = lazy("claude-ide.terminal.own")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local requests = lazy("claude-ide.requests")
 local safely = lazy("claude-ide.base.safely")
-local selected_lines = lazy("claude-ide.ui.selected_lines")
 local user_write = lazy("claude-ide.ui.user_write")
 local winbar_text = lazy("claude-ide.ui.winbar_text")
 local window_options = lazy("claude-ide.ui.window_options")
@@ -23,18 +29,12 @@ local M = {}
 
 local KIND = "plan"
 
-local namespace = vim.api.nvim_create_namespace("claude-ide.card.plan")
-
----@class claude-ide.card.plan.Comment
----@field row integer 0-based, while there is no buffer
----@field quote string[] the lines, as they were
----@field words string
----@field mark? integer
-
 ---@class claude-ide.card.Plan : claude-ide.Request, claude-ide.card.Shown
 ---@field text string as proposed
 ---@field kept? string its text when the buffer was unloaded
----@field comments claude-ide.card.plan.Comment[]
+---@field session string whose comments it has
+---@field root string worktree of its comments
+---@field asked_about? integer comments that an approval has been asked about
 ---@field buf? integer
 
 ---@param plan claude-ide.card.Plan
@@ -59,103 +59,109 @@ local function close_view(plan)
   end
 end
 
+---@param plan claude-ide.card.Plan
+---@param answer claude-ide.requests.Answer
+---@return boolean settled
 local function settle(plan, answer)
-  if requests.settle(plan, answer) then
+  local is_settled = requests.settle(plan, answer)
+  if is_settled then
     close_view(plan)
   end
+  return is_settled
 end
 
 ---The mode that edits files without asking.
 local ACCEPT_EDITS = "acceptEdits"
 
 ---@param plan claude-ide.card.Plan
----@param mode? string that follows
-local function approve(plan, mode)
-  if #plan.comments > 0 then
-    return notice.warn("The plan has comments: `r` sends it back with them, `gc` changes or removes one.")
-  end
-  local text = text_of(plan)
-  settle(plan, { outcome = "accepted", changes = text ~= plan.text and { plan = text } or nil, mode = mode })
+---@return claude-ide.comments.Said[] comments to send
+local function said_of(plan)
+  return comments_round.to_send(plan.root, function(thread)
+    return thread.plan == plan.session
+  end)
 end
 
----@param comment claude-ide.card.plan.Comment
-local function quoted(comment)
-  return ("> %s\n\n%s"):format(table.concat(comment.quote, "\n> "), comment.words)
+---@param plan claude-ide.card.Plan
+---@return string? nil: it was not changed
+local function changes_of(plan)
+  local text = text_of(plan)
+  return text ~= plan.text and "The plan with my changes:\n\n" .. text or nil
+end
+
+---The user's words, comments and changes.
+---@param plan claude-ide.card.Plan
+---@param parts string[]
+---@param said claude-ide.comments.Said[]
+---@return string? message nil: the comments cannot be read, which the user is told
+local function joined(plan, parts, said)
+  local comment, err ---@type string?, string?
+  if said[1] then
+    comment, err = comments_round.message(plan.root, said)
+    if not comment then
+      return notice.error(("The comments cannot be read: %s."):format(err))
+    end
+    parts[#parts + 1] = comment
+  end
+  return table.concat(parts, "\n\n")
+end
+
+---The plan is approved: what was said of it before needs no answer.
+---@param plan claude-ide.card.Plan
+local function resolve_earlier(plan)
+  for _, thread in ipairs(comments_store.threads(plan.root)) do
+    if thread.plan == plan.session and not thread.draft and thread.state ~= "resolved" then
+      comments_store.change(plan.root, { resolve = { id = thread.id, resolved = true } })
+    end
+  end
+end
+
+---@param plan claude-ide.card.Plan
+---@param mode? string that follows
+local function approve(plan, mode)
+  local said = said_of(plan)
+  if #said > (plan.asked_about or 0) then
+    plan.asked_about = #said
+    return notice.warn("The plan has comments: the same key approves it with them, `r` sends it back.")
+  end
+  local text = joined(plan, { text_of(plan) }, said)
+  if text then
+    local changes = text ~= plan.text and { plan = text } or nil
+    if settle(plan, { outcome = "accepted", changes = changes, mode = mode }) then
+      resolve_earlier(plan)
+      comments_round.ended(plan.root, said)
+    end
+  end
 end
 
 ---@param plan claude-ide.card.Plan
 ---@param words string
----@return string
-local function message_of(plan, words)
-  local parts = vim.list_extend({ words }, vim.tbl_map(quoted, plan.comments))
-  local text = text_of(plan)
-  if text ~= plan.text then
-    parts[#parts + 1] = "The plan with my changes:\n\n" .. text
+---@param said claude-ide.comments.Said[]
+---@return boolean sent
+local function reject(plan, words, said)
+  local message = joined(plan, words ~= "" and { words } or {}, said)
+  if not message then
+    return false
   end
-  return table.concat(parts, "\n\n", words == "" and 2 or 1)
+  local parts = { message ~= "" and message or nil }
+  parts[#parts + 1] = changes_of(plan)
+  local is_sent = settle(plan, { outcome = "rejected", message = table.concat(parts, "\n\n") })
+  if is_sent then
+    comments_round.ended(plan.root, said)
+  end
+  return is_sent
 end
 
 ---@param plan claude-ide.card.Plan
 local function send_back(plan)
   vim.ui.input({ prompt = "What should change? " }, function(words)
-    if not words or vim.trim(words) == "" and #plan.comments == 0 then
+    local said = said_of(plan)
+    if not words or vim.trim(words) == "" and not said[1] then
       return
     elseif plan.state ~= "pending" then
       return kept_words.give_back(words, "The request has ended")
+    elseif not reject(plan, vim.trim(words), said) then
+      kept_words.give_back(words, "The plan was not sent back")
     end
-    settle(plan, { outcome = "rejected", message = message_of(plan, vim.trim(words)) })
-  end)
-end
-
----@param plan claude-ide.card.Plan
----@param comment claude-ide.card.plan.Comment
----@return integer row
-local function row_of(plan, comment)
-  local at = plan.buf
-    and comment.mark
-    and vim.api.nvim_buf_get_extmark_by_id(plan.buf, namespace, comment.mark, {})
-  return at and at[1] or comment.row
-end
-
----Shows the comments, each below its line.
----@param plan claude-ide.card.Plan
-local function draw_comments(plan)
-  local buf = plan.buf --[[@as integer]]
-  for _, comment in ipairs(plan.comments) do
-    comment.row = math.min(row_of(plan, comment), vim.api.nvim_buf_line_count(buf) - 1)
-  end
-  vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
-  for _, comment in ipairs(plan.comments) do
-    local lines = { { { "  ▏ " .. comment.words, "ClaudeDiffWarning" } } }
-    comment.mark = vim.api.nvim_buf_set_extmark(buf, namespace, comment.row, 0, { virt_lines = lines })
-  end
-end
-
----Adds a comment on lines, or changes or removes the one that their last line has.
----@param plan claude-ide.card.Plan
----@param first integer 1-based
----@param last integer
-local function comment_on(plan, first, last)
-  local index, before ---@type integer?, claude-ide.card.plan.Comment?
-  for at, comment in ipairs(plan.comments) do
-    if row_of(plan, comment) == last - 1 then
-      index, before = at, comment
-    end
-  end
-  local quote = vim.api.nvim_buf_get_lines(plan.buf --[[@as integer]], first - 1, last, false)
-  vim.ui.input({ prompt = "Comment: ", default = before and before.words }, function(words)
-    words = words and vim.trim(words)
-    if not words or words == "" and not before then
-      return
-    elseif plan.state ~= "pending" or not plan.buf then
-      return kept_words.give_back(words, "The request has ended")
-    elseif words == "" then
-      table.remove(plan.comments, index)
-    else
-      plan.comments[index or #plan.comments + 1] =
-        { row = last - 1, quote = before and before.quote or quote, words = words }
-    end
-    draw_comments(plan)
   end)
 end
 
@@ -167,7 +173,7 @@ function M.bar()
     { rank = 1, early = true, texts = { { "ClaudeDiffSide", " · change what you like " } } },
     winbar_text.hint(7, "<CR>", "approve"),
     winbar_text.hint(4, "ga", "accept edits"),
-    winbar_text.hint(5, "gc", "comment"),
+    winbar_text.hint(5, key_list.option("comments", "line").keys, "comment"),
     winbar_text.hint(6, "r", "send back"),
     winbar_text.hint(3, "X", "reject"),
     winbar_text.hint(2, "q", "later"),
@@ -189,13 +195,6 @@ local function map(plan)
   on("ga", "approve the plan, and accept edits", function()
     approve(plan, ACCEPT_EDITS)
   end)
-  on("gc", "comment on the line", function()
-    local row = vim.fn.line(".")
-    comment_on(plan, row, row)
-  end)
-  vim.keymap.set("x", "gc", function()
-    comment_on(plan, selected_lines())
-  end, { buffer = plan.buf, nowait = true, desc = "Claude Code: comment on the lines" })
   on("r", "return the plan with a comment", function()
     send_back(plan)
   end)
@@ -206,16 +205,21 @@ local function map(plan)
     ide_window.close(plan.win)
   end)
   on("g?", "these keys", function()
-    key_list.open(options, {}, { of = "a plan", group = "ClaudeTranscriptKey" })
+    local listed = vim.list_extend(vim.list_slice(options), key_list.options("comments"))
+    key_list.open(listed, {}, { of = "a plan", group = "ClaudeTranscriptKey" })
   end)
+  comments_keys.map(plan.buf --[[@as integer]])
 end
 
 ---@param plan claude-ide.card.Plan
 ---@return integer buf
 local function create(plan)
   local function complete()
+    local buf = plan.buf --[[@as integer]]
     map(plan)
-    draw_comments(plan)
+    comments_target.set_plan(buf, plan.session)
+    comments.attach()
+    comments_marks.draw(buf)
   end
   local opts = {
     kind = "plan",
@@ -255,9 +259,6 @@ local function create(plan)
   on("BufUnload", "what was changed in a plan is kept", function()
     plan.kept = text_of(plan)
     opts.lines = vim.split(plan.kept, "\n", { plain = true })
-    for _, comment in ipairs(plan.comments) do
-      comment.row, comment.mark = row_of(plan, comment), nil
-    end
   end)
   on("BufWipeout", "a plan has no buffer", function()
     guard_window.forget(buf)
@@ -330,7 +331,7 @@ local remote = {
     ---@cast request claude-ide.card.Plan
     if answer.choice == "reject" then
       requests.settle_elsewhere(request, { outcome = "rejected", message = answer.message })
-    elseif text_of(request) ~= request.text or #request.comments > 0 then
+    elseif changes_of(request) or said_of(request)[1] then
       return "it was changed in Neovim: answer there"
     else
       local mode = answer.choice == "accept_edits" and ACCEPT_EDITS or nil
@@ -354,7 +355,10 @@ local presenter = {
   end,
   withdraw = function(request)
     ---@cast request claude-ide.card.Plan
-    kept_words.give_back(message_of(request, ""), "The request has ended")
+    kept_words.give_back(changes_of(request) or "", "The request has ended")
+    if said_of(request)[1] then
+      notice.info("The plan has ended. Your comments on it wait: `:Claude comments`.")
+    end
     close_view(request)
   end,
   remote = function()
@@ -366,7 +370,12 @@ local presenter = {
 ---@param asked claude-ide.chat.Request
 function M.ask(asked)
   requests.register(KIND, presenter)
-  requests.ask(KIND, asked.requester, asked, { text = asked.ask.plan, comments = {} })
+  local session = own.of_request(asked --[[@as any]])
+  requests.ask(KIND, asked.requester, asked, {
+    text = asked.ask.plan,
+    root = comments_store.root_of(),
+    session = session or ("%d.%d"):format(vim.uv.os_getpid(), vim.uv.hrtime()),
+  })
 end
 
 return M

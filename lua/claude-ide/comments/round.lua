@@ -1,0 +1,73 @@
+-- Rounds: the comments that wait to be sent, as one message.
+-- Invariant: a comment counts as sent once the message was handed over, and only with the words that it had.
+local lazy = require("claude-ide.lazy")
+local comments = lazy("claude-ide.comments")
+local store = lazy("claude-ide.comments.store")
+
+local M = {}
+
+---@class claude-ide.comments.Said
+---@field id integer
+---@field words string
+
+---Comments on their way, by worktree and thread.
+---@type table<string, true?>
+local on_its_way = {}
+
+---@param root string
+---@param matches? fun(thread: claude-ide.comments.Thread): boolean
+---@return claude-ide.comments.Said[]
+function M.to_send(root, matches)
+  local said = {} ---@type claude-ide.comments.Said[]
+  for _, thread in ipairs(comments.in_order(root)) do
+    local words = thread.draft
+    if words and not on_its_way[store.name(root, thread.id)] and (not matches or matches(thread)) then
+      said[#said + 1] = { id = thread.id, words = words }
+    end
+  end
+  return said
+end
+
+---@return boolean
+function M.is_on_its_way()
+  return next(on_its_way) ~= nil
+end
+
+---@param root string
+---@param said claude-ide.comments.Said[]
+---@return string? text
+---@return string? err
+function M.message(root, said)
+  local ids = vim.tbl_map(function(one)
+    return one.id
+  end, said)
+  return store.text(root, { round = { ids = ids, withheld = comments.withheld(root) } })
+end
+
+---@param root string
+---@param said claude-ide.comments.Said[]
+---@param are_on_their_way? true
+local function set(root, said, are_on_their_way)
+  for _, one in ipairs(said) do
+    on_its_way[store.name(root, one.id)] = are_on_their_way
+  end
+end
+
+---Their message waits in the outbox.
+---@param root string
+---@param said claude-ide.comments.Said[]
+function M.begin(root, said)
+  set(root, said, true)
+end
+
+---@param root string
+---@param said claude-ide.comments.Said[]
+---@param err? string they wait again; nil: the message was handed over
+function M.ended(root, said, err)
+  set(root, said)
+  if not err then
+    store.change(root, { sent = said })
+  end
+end
+
+return M
