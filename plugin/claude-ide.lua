@@ -77,6 +77,12 @@ plug(
   '<Cmd>lua require("claude-ide.comments").run("unfold")<CR>',
   "show all of a comment, or one line"
 )
+plug(
+  "n",
+  "<Plug>(claude-comments-since)",
+  "<Cmd>Claude comments since<CR>",
+  "show what changed since a comment"
+)
 plug("n", "<Plug>(claude-comments)", "<Cmd>Claude comments<CR>", "list the comments")
 plug("n", "<Plug>(claude-comments-send)", "<Cmd>Claude comments send<CR>", "send the comments")
 plug(

@@ -51,6 +51,10 @@ def test_a_round_is_sent_and_answered_beside_the_lines(start_with_claude, mock_a
     nvim.wait_screen("says it is done")
     nvim.wait(IDLE, what="the turn to be over")
     assert (nvim.project / "a.txt").read_text() == TEXT.replace("three", "THREE")
+    nvim.cmd("Claude comments since")
+    nvim.wait_kind("edit")
+    sides = nvim.lua("return vim.tbl_map(vim.api.nvim_win_get_buf, vim.api.nvim_tabpage_list_wins(0))")
+    assert [nvim.lines(buf)[2] for buf in sides] == ["three", "THREE"]
 
 
 def test_a_round_on_what_an_ended_session_changed_resumes_it_if_the_user_says_so(start_with_claude, mock_api):

@@ -10,7 +10,7 @@ use crate::thread::{Author, Side, State, Thread};
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
     /// All threads.
-    List {},
+    List(List),
     /// A new thread.
     Add(Add),
     /// What the user wants to say to a thread next, in place of what is not sent yet. A thread without words is removed.
@@ -25,8 +25,24 @@ pub enum Request {
     Round(Round),
     /// Claude has got these words.
     Sent(Vec<Said>),
+    /// The text that a thread's file had when Claude got the last words.
+    Before(Before),
     /// The threads for Claude, as text.
     Tell(Tell),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct List {
+    /// Compare the files with what they were when Claude got the last words.
+    #[serde(default)]
+    pub(crate) since: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Before {
+    pub(crate) id: u64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -122,6 +138,7 @@ pub struct Round {
 pub struct Said {
     pub(crate) id: u64,
     pub(crate) words: String,
+    pub(crate) session: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -141,6 +158,21 @@ pub(crate) struct Shown<'a> {
     pub(crate) state: State,
     /// The user's words that are not sent.
     pub(crate) draft: Option<&'a str>,
+    /// What became of the file since Claude got the last words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) since: Option<Since>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Since {
+    Same,
+    /// The lines commented on are different.
+    Lines,
+    /// Other lines are.
+    File,
+    /// There is no such file any more.
+    Gone,
 }
 
 /// Where a thread is to be shown in a text.

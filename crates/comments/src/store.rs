@@ -17,9 +17,9 @@ use sha1::{Digest as _, Sha1};
 
 use crate::anchor::{Found, Lines, find};
 use crate::error::CommentError;
-use crate::request::{Add, Known, Place, PlacedThread, Request, Shown};
+use crate::request::{Add, Known, Place, PlacedThread, Request, Said, Shown, Since};
 use crate::round;
-use crate::thread::{Anchor, Author, Entry, Millis, Now, State, Thread};
+use crate::thread::{Anchor, Author, Entry, LastRound, Millis, Now, Side, State, Thread};
 
 /// In the folder.
 const FILE: &str = "threads.json";
@@ -104,7 +104,11 @@ impl Store {
         let text = text.map(plain);
         let text = text.as_deref();
         match request {
-            Request::List {} => Ok(shown(&self.read()?)),
+            Request::List(list) => {
+                let contents = self.read()?;
+                let since = if list.since { self.since(&contents) } else { HashMap::new() };
+                Ok(shown(&contents, &since))
+            }
             Request::Add(add) => self.change(|contents| self.add(contents, add, text)),
             Request::Write(write) => self.change(|contents| {
                 let words = checked(write.words)?;
@@ -134,11 +138,18 @@ impl Store {
             Request::Sent(sent) => self.change(|contents| {
                 for said in sent {
                     if let Ok(thread) = contents.thread(said.id) {
-                        mark_sent(thread, said.words);
+                        thread.round = Some(self.round(thread, said.session.clone())?);
+                        mark_sent(thread, said);
                     }
                 }
                 Ok(Json::Bool(true))
             }),
+            Request::Before(before) => {
+                let mut contents = self.read()?;
+                let round = contents.thread(before.id)?.round.as_ref();
+                let text = round.and_then(|round| self.text(round.text.as_ref()?));
+                Ok(text.map_or(Json::Null, |text| String::from_utf8_lossy(&text).into()))
+            }
             Request::Tell(tell) => {
                 let contents = self.read()?;
                 let fits = |thread: &&Thread| {
@@ -172,6 +183,7 @@ impl Store {
             session: add.session,
             anchor,
             entries: Vec::new(),
+            round: None,
             resolved: false,
         };
         add_entry(&mut thread, add.by, words, false)?;
@@ -187,11 +199,12 @@ impl Store {
 
     /// Finds the threads of a file in a text, and remembers where they are.
     fn place(&self, place: &Place, text: &[u8]) -> Result<Json, CommentError> {
+        let seen = Seen::of(text);
         let is_here = |thread: &Thread| {
             (&thread.path, &thread.plan, thread.side) == (&place.path, &place.plan, place.side)
                 && thread.anchor.is_some()
         };
-        let (seen, mut compared) = (Seen::of(text), Compared::default());
+        let mut compared = Compared::default();
         let mut put = |contents: &mut Contents| {
             let (mut has_moved, mut is_based) = (false, false);
             for thread in contents.threads.iter_mut().filter(|thread| is_here(thread)) {
@@ -265,6 +278,50 @@ impl Store {
         placed
     }
 
+    /// The text that a file has on disk, where Claude reads it.
+    fn on_disk(&self, path: &str) -> io::Result<Vec<u8>> {
+        let most = u64::try_from(MAX_TEXT).unwrap_or(u64::MAX);
+        Ok(plain(&read_regular(&self.root.join(path), most)?).into_owned())
+    }
+
+    fn round(&self, thread: &Thread, session: Option<String>) -> Result<LastRound, CommentError> {
+        let mut round = LastRound { at: now(), session, text: None, first: 0, count: 0 };
+        let Some(text) = thread.path.as_ref().and_then(|path| self.on_disk(path).ok()) else { return Ok(round) };
+        round.text = self.keep(&text)?;
+        if let Some(anchor) = thread.anchor.as_ref().filter(|_| thread.side == Side::New) {
+            let placed = self.placed(anchor, None, &Seen::of(&text), &mut Compared::default());
+            Lines { first: round.first, count: round.count } = placed.shown();
+        }
+        Ok(round)
+    }
+
+    /// What became of the threads' files since the last round of each.
+    fn since(&self, contents: &Contents) -> HashMap<u64, Since> {
+        let (mut texts, mut compared) = (HashMap::new(), HashMap::new());
+        let mut found = HashMap::new();
+        for thread in &contents.threads {
+            let Some((path, round)) = thread.path.as_ref().zip(thread.round.as_ref()) else { continue };
+            let Some(before) = &round.text else { continue };
+            let since = match texts.entry(path).or_insert_with(|| self.on_disk(path)) {
+                Ok(text) if name_of(text) == *before => Since::Same,
+                Ok(text) => {
+                    let compare = || self.text(before).map(|before| line_hunks(&before, text));
+                    let Some(hunks) = compared.entry((path, before)).or_insert_with(compare) else { continue };
+                    let lines = Lines { first: round.first, count: round.count };
+                    if lines.count == 0 || matches!(find(lines, hunks), Found::Same(_)) {
+                        Since::File
+                    } else {
+                        Since::Lines
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Since::Gone,
+                Err(_) => continue,
+            };
+            found.insert(thread.id, since);
+        }
+        found
+    }
+
     /// Keeps a text. Returns its name.
     fn keep(&self, text: &[u8]) -> Result<Option<String>, CommentError> {
         let Some(name) = kept_name(text) else { return Ok(None) };
@@ -305,10 +362,10 @@ impl Store {
     fn clean(&self, contents: &Contents) {
         let Ok(found) = fs::read_dir(self.folder.join("texts")) else { return };
         let is_needed = |name: &str| {
-            contents
-                .threads
-                .iter()
-                .any(|thread| thread.anchor.as_ref().and_then(|anchor| anchor.text.as_deref()) == Some(name))
+            contents.threads.iter().any(|Thread { anchor, round, .. }| {
+                let anchored = anchor.as_ref().and_then(|anchor| anchor.text.as_deref());
+                [anchored, round.as_ref().and_then(|round| round.text.as_deref())].contains(&Some(name))
+            })
         };
         for entry in found.flatten() {
             if !entry.file_name().to_str().is_some_and(is_needed) {
@@ -374,7 +431,7 @@ fn add_entry(thread: &mut Thread, by: Author, words: String, done: bool) -> Resu
 }
 
 /// Marks words as sent. What the user has written meanwhile is still to be sent.
-fn mark_sent(thread: &mut Thread, words: String) {
+fn mark_sent(thread: &mut Thread, Said { words, .. }: Said) {
     let draft = thread.entries.iter().position(|entry| entry.by == Author::User && !entry.sent);
     match draft.and_then(|at| thread.entries.get_mut(at)) {
         Some(entry) if entry.words == words => entry.sent = true,
@@ -411,7 +468,7 @@ fn plain(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(plain)
 }
 
-fn shown(contents: &Contents) -> Json {
+fn shown(contents: &Contents, since: &HashMap<u64, Since>) -> Json {
     json(
         &contents
             .threads
@@ -420,6 +477,7 @@ fn shown(contents: &Contents) -> Json {
                 thread,
                 state: thread.state(),
                 draft: thread.draft().map(|entry| entry.words.as_str()),
+                since: since.get(&thread.id).copied(),
             })
             .collect::<Vec<_>>(),
     )
@@ -460,7 +518,7 @@ mod tests {
     impl Fixture {
         fn new() -> Self {
             let folder = tempfile::tempdir().unwrap();
-            let store = Store::at(folder.path().join("some"), "/project".into());
+            let store = Store::at(folder.path().join("some"), folder.path().to_owned());
             Self { _folder: folder, store }
         }
 
@@ -609,14 +667,55 @@ mod tests {
     }
 
     #[test]
+    fn each_round_begins_with_the_text_that_the_file_has_then() {
+        let of = Fixture::new();
+        let path = of.store.root.join("a.txt");
+        let since = || {
+            let threads = of.ask(json!({ "list": { "since": true } }), "").unwrap();
+            let of = |thread: &Json| thread["since"].as_str().unwrap_or("-").to_owned();
+            threads.as_array().unwrap().iter().map(of).collect::<Vec<_>>()
+        };
+        let before = |id: u64| of.ask(json!({ "before": { "id": id } }), "").unwrap();
+        let (second, last) = (of.add(1, 1, "about two"), of.add(3, 1, "about four"));
+        assert_eq!((since(), before(second)), (vec!["-".to_owned(), "-".to_owned()], Json::Null));
+        // The file has a line that the buffer commented on does not have.
+        fs::write(&path, "zero\r\none\r\ntwo\r\nthree\r\nfour\r\n").unwrap();
+        of.sent(second, "about two");
+        of.sent(last, "about four");
+        assert_eq!((since(), before(last)), (vec!["same".to_owned(); 2], format!("zero\n{TEXT}").into()));
+        fs::write(&path, "zero\none\n2\nthree\nfour\n").unwrap();
+        assert_eq!(since(), ["lines", "file"]);
+        of.ask(json!({ "write": { "id": second, "words": "and now?" } }), "").unwrap();
+        of.sent(second, "and now?");
+        assert_eq!(since(), ["same", "file"], "a round of its own");
+        fs::write(&path, "none\n").unwrap();
+        assert_eq!(since(), ["file", "lines"], "its lines were gone already");
+        fs::remove_file(&path).unwrap();
+        assert_eq!(since(), ["gone", "gone"]);
+        assert_eq!(before(last), format!("zero\n{TEXT}"));
+        let lasting = of.texts();
+        of.ask(json!({ "write": { "id": second, "words": "" } }), "").unwrap();
+        assert_eq!((lasting, of.texts()), (3, 3));
+    }
+
+    #[test]
+    fn a_comment_on_everything_has_a_round_without_a_text() {
+        let of = Fixture::new();
+        of.ask(json!({ "add": { "by": "user", "words": "Tests, please." } }), "").unwrap();
+        of.ask(json!({ "sent": [{ "id": 1, "words": "Tests, please.", "session": "s" }] }), "").unwrap();
+        let threads = of.ask(json!({ "list": { "since": true } }), "").unwrap();
+        assert_eq!((&threads[0]["round"]["session"], &threads[0]["since"]), (&"s".into(), &Json::Null));
+    }
+
+    #[test]
     fn several_editors_lose_nothing() {
         let of = Fixture::new();
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    (0..10).for_each(|_| {
-                        of.add(0, 1, "w");
-                    })
+                    let add = json!({ "add": { "by": "user", "words": "w" } });
+                    // A loaded machine may stop the one that holds the lock.
+                    (0..10).for_each(|_| while matches!(of.ask(add.clone(), ""), Err(CommentError::Busy)) {})
                 });
             }
         });

@@ -97,6 +97,20 @@ impl Anchor {
     }
 }
 
+/// When Claude got the user's last words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LastRound {
+    pub(crate) at: Millis,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) session: Option<String>,
+    /// The name of the file's text then; `None`: there was none, or it was too large to keep.
+    pub(crate) text: Option<String>,
+    /// The lines commented on, in that text.
+    pub(crate) first: usize,
+    pub(crate) count: usize,
+}
+
 /// A comment on lines, on a file, or on everything, and what was said to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -118,6 +132,9 @@ pub(crate) struct Thread {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) session: Option<String>,
     pub(crate) entries: Vec<Entry>,
+    /// `None`: nothing was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) round: Option<LastRound>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub(crate) resolved: bool,
 }

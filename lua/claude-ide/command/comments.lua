@@ -36,34 +36,39 @@ end
 
 ---@type table<claude-ide.comments.State, string>
 local SHOWN =
-  { draft = "to send", sent = "sent", answered = "answered", done = "done", resolved = "resolved" }
+  { draft = "to send", sent = "no answer", answered = "answered", done = "done", resolved = "resolved" }
+
+local SINCE = { lines = "changed since", file = "file changed", gone = "file deleted" }
 
 ---@param root string
 ---@param wanted? string a state; default: all but resolved
 ---@return claude-ide.comments.Thread[]
 local function threads_of(root, wanted)
-  local threads = wanted == "resolved" and store.threads(root) or comments.in_order(root)
+  local all = store.compared(root)
   return vim.tbl_filter(function(thread)
-    return not wanted or SHOWN[thread.state] == wanted or thread.state == wanted
-  end, threads)
+    return not wanted or thread.state == wanted
+  end, wanted == "resolved" and all or comments.in_order(root, all))
 end
 
 ---@param root string
 ---@param threads claude-ide.comments.Thread[]
 local function choose(root, threads)
-  local width = 0
+  local width, since_width = 0, 0
   for _, thread in ipairs(threads) do
     width = math.max(width, ide_width.of(place_of(thread)))
+    since_width = math.max(since_width, #(SINCE[thread.since] or ""))
   end
   ui_choose.select(threads, {
     prompt = "Comments",
     format_item = function(thread)
       local place = place_of(thread)
       local gap = (" "):rep(width - ide_width.of(place) + 2)
-      return ("%s%s%-9s %s"):format(
+      local since = since_width > 0 and ("%-" .. since_width .. "s  "):format(SINCE[thread.since] or "") or ""
+      return ("%s%s%-9s  %s%s"):format(
         place,
         gap,
         SHOWN[thread.state],
+        since,
         ide_width.cut(marks.last_words(thread), SHOWN_CELLS)
       )
     end,
@@ -83,10 +88,11 @@ local function to_quickfix(root, threads)
   local items = {} ---@type vim.quickfix.entry[]
   for _, thread in ipairs(threads) do
     if thread.path then
+      local since = SINCE[thread.since]
       items[#items + 1] = {
         filename = root .. "/" .. thread.path,
         lnum = comments.lnum(thread),
-        text = ("%s: %s"):format(SHOWN[thread.state], marks.last_words(thread)),
+        text = ("%s%s: %s"):format(SHOWN[thread.state], since and ", " .. since or "", marks.last_words(thread)),
       }
     end
   end
@@ -144,6 +150,8 @@ function M.run(words)
     return yank(root)
   elseif what == "import" then
     return import()
+  elseif what == "since" then
+    return comments.show_since()
   end
   local is_list = what == "quickfix"
   local wanted = not is_list and what or nil

@@ -257,12 +257,24 @@ return {
   },
   {
     name = "comments",
-    args = "[{state} | quickfix | send | yank | import]",
+    args = "[{state} | since | quickfix | send | yank | import]",
     doc = "Choose a comment and go to it, or list them in the quickfix window. {state} is `draft`, `sent`, `answered`, "
-      .. "`done` or `resolved`; by default all but the last. `send` shows those that are not sent yet "
+      .. "`done` or `resolved`; by default all but the last. `since` shows what changed in this file since Claude got your "
+      .. "comment. `send` shows those that are not sent yet "
       .. "as one message, to be sent; `yank` yanks it. `import` makes comments of the quickfix list: of a linter, or of "
       .. "another person's review.",
-    choices = { "draft", "sent", "answered", "done", "resolved", "quickfix", "send", "yank", "import" },
+    choices = {
+      "draft",
+      "sent",
+      "answered",
+      "done",
+      "resolved",
+      "since",
+      "quickfix",
+      "send",
+      "yank",
+      "import",
+    },
     run = of("comments", "run"),
   },
   {

@@ -4,6 +4,7 @@ local lazy = require("claude-ide.lazy")
 local buffer = lazy("claude-ide.editor.buffer")
 local bus = lazy("claude-ide.base.bus")
 local choose = lazy("claude-ide.ui.choose")
+local file = lazy("claude-ide.base.file")
 local file_window = lazy("claude-ide.ui.file_window")
 local hidden = lazy("claude-ide.editor.buffer.hidden")
 local marks = lazy("claude-ide.comments.marks")
@@ -11,12 +12,18 @@ local notice = lazy("claude-ide.base.notice")
 local privacy = lazy("claude-ide.server.privacy")
 local store = lazy("claude-ide.comments.store")
 local target = lazy("claude-ide.comments.target")
+local two_texts = lazy("claude-ide.ui.diffview.two_texts")
 local writer = lazy("claude-ide.comments.writer")
 
 local M = {}
 
 ---For 'operatorfunc'.
 local OPERATOR = "v:lua.require'claude-ide.comments'.operate"
+
+---A larger file has no text of a round.
+local MAX_BYTES = 4 * 1024 * 1024
+
+local SAYS = { before = "when Claude got your comment", after = "now", back = "the file" }
 
 ---@return string? root
 ---@return claude-ide.comments.Thread[] threads at the cursor
@@ -209,6 +216,38 @@ function M.toggle()
   return true
 end
 
+---Shows what changed in the file here since Claude got the comment at the cursor, else the last one on the file.
+---@return boolean? ok
+---@return string? err
+function M.show_since()
+  local shown = target.shown_in(vim.api.nvim_get_current_buf())
+  local root, threads = at_cursor()
+  local thread = vim.iter(threads):find(function(one)
+    return one.round ~= nil
+  end)
+  if not root or not shown then
+    return nil, "There is no file here."
+  elseif not thread then
+    for _, one in ipairs(store.threads(root)) do
+      if one.path == shown.path and one.round and not (thread and thread.round.at > one.round.at) then
+        thread = one
+      end
+    end
+  end
+  if not thread then
+    return nil, "Claude has no comment on this file: send one first."
+  end
+  local before = store.text(root, { before = { id = thread.id } })
+  if not before then
+    return nil, "The text of this file is not known from when Claude got the comment."
+  end
+  local path = root .. "/" .. shown.path
+  local buf = buffer.loaded(path)
+  local now = buf and target.text(buf) or file.read_now(path, MAX_BYTES)
+  two_texts.show({ path = path, before = before, after = now, says = SAYS })
+  return true
+end
+
 ---Goes to a thread, in its file. One without lines is opened.
 ---@param root string
 ---@param thread claude-ide.comments.Thread
@@ -247,11 +286,12 @@ end
 
 ---The open threads of the project by file and line; those of the text before a change are with the file.
 ---@param root string
+---@param all? claude-ide.comments.Thread[] default: those of the project
 ---@return claude-ide.comments.Thread[]
-function M.in_order(root)
+function M.in_order(root, all)
   local threads = vim.tbl_filter(function(thread)
     return thread.state ~= "resolved"
-  end, store.threads(root))
+  end, all or store.threads(root))
   table.sort(threads, function(a, b)
     local one, other = a.path or "", b.path or ""
     if one ~= other then
@@ -332,6 +372,7 @@ M.ACTIONS = {
   end,
   unfold = M.toggle,
   resolve = M.resolve,
+  since = M.show_since,
   send = function()
     bus.emit("comments_to_send")
     return true

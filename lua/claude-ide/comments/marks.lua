@@ -76,6 +76,8 @@ local function note(thread, kind)
   local notes = {} ---@type string[]
   if thread.state == "draft" then
     notes[1] = "not sent"
+  elseif thread.state == "sent" then
+    notes[1] = "no answer yet"
   elseif thread.state == "done" then
     notes[1] = "says it is done"
   end

@@ -9,6 +9,7 @@ local M = {}
 ---@class claude-ide.comments.Said
 ---@field id integer
 ---@field words string
+---@field session? string that got them
 
 ---Comments on their way, by worktree and thread.
 ---@type table<string, true?>
@@ -62,10 +63,14 @@ end
 
 ---@param root string
 ---@param said claude-ide.comments.Said[]
+---@param session? string that gets them
 ---@param err? string they wait again; nil: the message was handed over
-function M.ended(root, said, err)
+function M.ended(root, said, session, err)
   set(root, said)
   if not err then
+    for _, one in ipairs(said) do
+      one.session = session
+    end
     store.change(root, { sent = said })
   end
 end

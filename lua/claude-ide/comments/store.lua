@@ -34,6 +34,8 @@ local M = {}
 ---@field session? string the one that had changed the file last when the comment was written
 ---@field entries claude-ide.comments.Entry[]
 ---@field draft? string the user's words that are not sent
+---@field round? { at: integer, session?: string } when Claude got the last words
+---@field since? "same"|"lines"|"file"|"gone" what became of the file on disk since then: these lines, or others, changed; only of `compared`
 ---@field state claude-ide.comments.State
 
 ---Lines that the editor has followed.
@@ -156,6 +158,13 @@ end
 ---@return claude-ide.comments.Thread[]
 function M.threads(root)
   return of(root).threads
+end
+
+---The threads, with what became of their files since Claude got the last words.
+---@param root string
+---@return claude-ide.comments.Thread[]
+function M.compared(root)
+  return ask(root, of(root), { list = { since = true } }) or {}
 end
 
 ---@param root string

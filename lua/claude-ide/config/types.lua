@@ -107,6 +107,7 @@
 ---@field previous? string|string[]|false Go to the previous comment.
 ---@field unfold? string|string[]|false Show all of the comment at this line, or one line.
 ---@field resolve? string|string[]|false Resolve the comment at this line.
+---@field since? string|string[]|false Show what changed in this file since Claude got the comment.
 ---@field send? string|string[]|false Send the comments to Claude, after a look at the message.
 
 ---@class claude-ide.Opts.comments
@@ -378,6 +379,7 @@
 ---@field previous string|string[]|false Go to the previous comment.
 ---@field unfold string|string[]|false Show all of the comment at this line, or one line.
 ---@field resolve string|string[]|false Resolve the comment at this line.
+---@field since string|string[]|false Show what changed in this file since Claude got the comment.
 ---@field send string|string[]|false Send the comments to Claude, after a look at the message.
 
 ---@class claude-ide.Config.comments

@@ -20,7 +20,7 @@ local M = {}
 ---@type table<string, integer?>
 local previews = {}
 
----The sessions whose changes the comments are about.
+---The sessions that have the comments already, or whose changes they are about.
 ---@param root string
 ---@param said claude-ide.comments.Said[]
 ---@return string[]
@@ -28,8 +28,9 @@ local function sessions_of(root, said)
   local found = {} ---@type string[]
   for _, one in ipairs(said) do
     local thread = store.thread(root, one.id)
-    if thread and thread.session and not vim.list_contains(found, thread.session) then
-      found[#found + 1] = thread.session
+    local session = thread and (thread.round and thread.round.session or thread.session)
+    if session and not vim.list_contains(found, session) then
+      found[#found + 1] = session
     end
   end
   return found
@@ -47,7 +48,7 @@ local function hand_over(root, said, text, receiver)
     text = text,
     ran = receiver.route.kind ~= "dead",
     done = function(err)
-      comments_round.ended(root, said, err)
+      comments_round.ended(root, said, receiver.session, err)
       if err then
         notice.warn(("Comments not sent: %s."):format(err))
         return

@@ -22,7 +22,7 @@ local M = {}
 ---| "guard" # hidden
 ---| "review" # a side of a review without a file
 ---| "changes" # the list of a review
----| "edit" # a side of an edit in a transcript
+---| "edit" # one of two texts of a file: of an edit in a transcript, or since a round of comments
 ---| "conflict" # a side of a conflict
 ---| "keys" # a list of keys
 ---| "transcript"

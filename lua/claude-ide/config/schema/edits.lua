@@ -133,6 +133,7 @@ return {
           key("previous", "[t", "Go to the previous comment."),
           key("unfold", "gC", "Show all of the comment at this line, or one line."),
           key("resolve", "gR", "Resolve the comment at this line."),
+          key("since", "g=", "Show what changed in this file since Claude got the comment."),
           key("send", "gS", "Send the comments to Claude, after a look at the message."),
         },
       },

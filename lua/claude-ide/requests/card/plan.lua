@@ -128,7 +128,7 @@ local function approve(plan, mode)
     local changes = text ~= plan.text and { plan = text } or nil
     if settle(plan, { outcome = "accepted", changes = changes, mode = mode }) then
       resolve_earlier(plan)
-      comments_round.ended(plan.root, said)
+      comments_round.ended(plan.root, said, plan.session)
     end
   end
 end
@@ -146,7 +146,7 @@ local function reject(plan, words, said)
   parts[#parts + 1] = changes_of(plan)
   local is_sent = settle(plan, { outcome = "rejected", message = table.concat(parts, "\n\n") })
   if is_sent then
-    comments_round.ended(plan.root, said)
+    comments_round.ended(plan.root, said, plan.session)
   end
   return is_sent
 end
