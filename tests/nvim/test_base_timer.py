@@ -9,13 +9,13 @@ assert(#called == 0 and timer:is_active())
 """
 
 
-def test_a_timer_that_is_stopped_or_started_anew_does_not_call_what_it_was_to_call_before(nvim):
+def test_a_timer_that_is_stopped_or_started_again_does_not_call_what_it_was_to_call_before(nvim):
     nvim.lua(BEGIN + "timer:stop() vim.schedule(call('next'))")
     nvim.wait("#called > 0")
     assert nvim.lua("return called") == ["next"]
-    nvim.lua(BEGIN + "timer:start(1, call('anew'))")
+    nvim.lua(BEGIN + "timer:start(1, call('again'))")
     nvim.wait("#called > 0")
-    assert nvim.lua("return { called, timer:is_active() }") == [["anew"], False]
+    assert nvim.lua("return { called, timer:is_active() }") == [["again"], False]
 
 
 def test_a_timer_goes_on_until_it_is_stopped_and_after_an_error(nvim):

@@ -1,5 +1,5 @@
 -- Timers of the main loop. What one calls may use all of Neovim's functions, and its errors are logged.
--- Invariant: a timer that was stopped or started anew does not call what it was to call before, though its time may have been over.
+-- Invariant: a timer that was stopped or started again does not call what it was to call before, though its time may have been over.
 local lazy = require("claude-ide.lazy")
 local safely = lazy("claude-ide.base.safely")
 
