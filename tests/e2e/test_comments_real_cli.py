@@ -80,7 +80,7 @@ def test_a_round_on_what_an_ended_session_changed_resumes_it_if_the_user_says_so
     nvim.keys(":Claude comments send<CR>")
     nvim.wait_kind("round")
     nvim.keys("ZZ")
-    nvim.wait_screen("(resume, whose changes they are about)")
+    nvim.wait_screen("(resume, where the comments belong)")
     mock_api.script(Reply(text="Because."))
     asked = len(mock_api.requests)
     nvim.keys("<CR>")

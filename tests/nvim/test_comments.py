@@ -292,7 +292,7 @@ def test_a_round_on_what_another_session_changed_goes_where_the_user_says(start_
     nvim.wait_kind("round")
     nvim.keys_count()
     nvim.keys("ZZ")
-    nvim.wait_screen("“The other” (other, whose changes they are about)")
+    nvim.wait_screen("“The other” (other, where the comments belong)")
     nvim.wait_screen("“The current” (current)")
     nvim.keys("q")
     nvim.wait_kind("round")

@@ -297,6 +297,91 @@ def test_the_diff_may_be_gone_before_the_words_are_written(talk):
     talk.wait_kept("use two words", "The proposal was withdrawn")
 
 
+# ── comments on the proposal ──
+
+
+def comment(talk, words):
+    talk.nvim.keys("gcc")
+    talk.nvim.wait_kind("comment")
+    talk.nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
+    talk.nvim.keys(words + "<Esc>ZZ")
+    talk.nvim.wait_kind("proposal")
+    talk.nvim.keys_count()
+
+
+ROUND = (
+    "A comment on the code. Answer each with the tool comment_reply and its number, and say there whether it is done."
+    "\n\n[1] a.txt:1 (in the proposal)\n> A\nsmall, please"
+)
+
+
+def typed(text):
+    """What the CLI reads: the text line by line, and the key that submits it."""
+    lines = text.encode().split(b"\n")
+    return b"".join(PASTE + line + b"\n" + END for line in lines[:-1]) + PASTE + lines[-1] + b" " + END + b"\r"
+
+
+STATES = """
+local store = require("claude-ide.comments.store")
+return vim.tbl_map(function(thread) return thread.state end, store.threads(store.root_of()))
+"""
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("reason", [None, "use two words"])
+def test_comments_go_with_the_rejection(talk, reason):
+    comment(talk, "small, please")
+    if reason:
+        ask_why(talk)
+        talk.nvim.keys(f"{reason}<CR>")
+    else:
+        talk.nvim.keys("ZQ")
+    assert talk.ours.call_result(talk.request) == ["DIFF_REJECTED"]
+    assert talk.nvim.lua(STATES) == ["draft"]
+    talk.at_prompt()
+    talk.wait_typed(typed(f"{reason}\n\n{ROUND}" if reason else ROUND))
+    talk.nvim.wait_notice("Sent 1 comment to Claude.")
+    assert talk.nvim.lua(STATES) == ["sent"]
+
+
+def test_comments_that_cannot_be_sent_with_the_rejection_wait(talk, connect):
+    talk.reject("")
+    other = connect(talk.nvim)
+    request = talk.propose(other, "b.txt")
+    talk.nvim.wait(f"vim.api.nvim_buf_get_name(0):match('b%.txt') and {SEEN}")
+    comment(talk, "small, please")
+    talk.nvim.keys("ZQ")
+    assert other.call_result(request) == ["DIFF_REJECTED"]
+    talk.nvim.wait_notice("Your comments on it wait: Claude runs in another terminal.")
+    assert talk.nvim.lua(STATES) == ["draft"]
+
+
+@pytest.mark.every_nvim
+def test_a_round_may_reject_the_diff_that_waits(talk):
+    comment(talk, "small, please")
+    talk.nvim.keys("gS")
+    talk.nvim.wait_screen("Claude waits for your answer: A change to a.txt")
+    talk.nvim.keys("1<CR>")
+    talk.nvim.wait_kind("round")
+    talk.nvim.wait_screen("ZZ reject and send")
+    talk.nvim.keys("GA!<Esc>ZZ")
+    assert talk.ours.call_result(talk.request) == ["DIFF_REJECTED"]
+    talk.at_prompt()
+    talk.wait_typed(typed(ROUND + "!"))
+    talk.nvim.wait_notice("Sent 1 comment to Claude.")
+    assert talk.nvim.lua(STATES) == ["sent"]
+
+
+def test_a_comment_waits_again_when_the_user_sends_another_prompt(talk):
+    comment(talk, "small, please")
+    talk.nvim.keys("ZQ")
+    assert talk.ours.call_result(talk.request) == ["DIFF_REJECTED"]
+    talk.ours.call("closeAllDiffTabs")
+    talk.nvim.wait_notice("Your comments wait: they were not sent.")
+    talk.nvim.cmd("Claude comments yank")
+    assert talk.nvim.lua("return vim.fn.getreg('\"')") == ROUND + "\n"
+
+
 @pytest.mark.parametrize("typed", ['don\'t "quote" | or  %  \\ it', "all of it is wrong"])
 def test_the_command_takes_words_as_they_are(talk, typed):
     talk.propose(talk.ours, "b.txt")

@@ -208,7 +208,7 @@ return {
     doc = "Reject the proposal in this tab page, else the oldest, or `all`. Any other text is a reason: after Claude has "
       .. "aborted its turn, it is sent as your next prompt if the CLI runs in Neovim's terminal. If it runs in another "
       .. "terminal, or you have begun to type at its prompt, the reason is copied to the clipboard, else the unnamed "
-      .. "register.",
+      .. "register. Your comments on its files go along, see |claude-ide-comments|.",
     run = of("diffs", "reject"),
     complete = complete_all,
   },

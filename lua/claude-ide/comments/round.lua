@@ -2,6 +2,7 @@
 -- Invariant: a comment counts as sent once the message was handed over, and only with the words that it had.
 local lazy = require("claude-ide.lazy")
 local comments = lazy("claude-ide.comments")
+local paths = lazy("claude-ide.base.path")
 local store = lazy("claude-ide.comments.store")
 
 local M = {}
@@ -27,6 +28,28 @@ function M.to_send(root, matches)
     end
   end
   return said
+end
+
+---A message of comments, perhaps edited by the user, with those that are in it.
+---@class claude-ide.comments.Round
+---@field root string
+---@field said claude-ide.comments.Said[]
+---@field text string
+
+---The comments on files that wait to be sent.
+---@param files string[] absolute
+---@return claude-ide.comments.Round? nil: there are none, or they cannot be read
+function M.on_files(files)
+  local root = store.root_of(files[1])
+  local wanted = {} ---@type table<string, true?>
+  for _, path in ipairs(files) do
+    wanted[paths.relative(path, root)] = true
+  end
+  local said = M.to_send(root, function(thread)
+    return wanted[thread.path or ""] == true
+  end)
+  local text = said[1] and M.message(root, said)
+  return text and { root = root, said = said, text = text } or nil
 end
 
 ---@return boolean

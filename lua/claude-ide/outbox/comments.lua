@@ -1,5 +1,7 @@
 -- Sends the comments that the user has written as one message, after a look at it: what is removed there is held back.
 local lazy = require("claude-ide.lazy")
+local asks = lazy("claude-ide.requests.asks")
+local choose = lazy("claude-ide.ui.choose")
 local comments = lazy("claude-ide.comments")
 local comments_round = lazy("claude-ide.comments.round")
 local counted = lazy("claude-ide.base.counted")
@@ -7,8 +9,10 @@ local guard_window = lazy("claude-ide.ui.guard.window")
 local ide_window = lazy("claude-ide.base.window")
 local notice = lazy("claude-ide.base.notice")
 local outbox = lazy("claude-ide.outbox")
+local own = lazy("claude-ide.terminal.own")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local receivers = lazy("claude-ide.outbox.receiver")
+local requests = lazy("claude-ide.requests")
 local safely = lazy("claude-ide.base.safely")
 local store = lazy("claude-ide.comments.store")
 local text_float = lazy("claude-ide.ui.text_float")
@@ -21,13 +25,12 @@ local M = {}
 local previews = {}
 
 ---The sessions that have the comments already, or whose changes they are about.
----@param root string
----@param said claude-ide.comments.Said[]
+---@param round claude-ide.comments.Round
 ---@return string[]
-local function sessions_of(root, said)
+local function sessions_of(round)
   local found = {} ---@type string[]
-  for _, one in ipairs(said) do
-    local thread = store.thread(root, one.id)
+  for _, one in ipairs(round.said) do
+    local thread = store.thread(round.root, one.id)
     local session = thread and (thread.round and thread.round.session or thread.session)
     if session and not vim.list_contains(found, session) then
       found[#found + 1] = session
@@ -36,24 +39,22 @@ local function sessions_of(root, said)
   return found
 end
 
----@param root string
----@param said claude-ide.comments.Said[]
----@param text string
+---@param round claude-ide.comments.Round
 ---@param receiver claude-ide.outbox.Receiver
-local function hand_over(root, said, text, receiver)
-  comments_round.begin(root, said)
+local function give_to(receiver, round)
+  comments_round.begin(round.root, round.said)
   outbox.send({
     kind = "comments",
     session = receiver.session,
-    text = text,
+    text = round.text,
     ran = receiver.route.kind ~= "dead",
     done = function(err)
-      comments_round.ended(root, said, receiver.session, err)
+      comments_round.ended(round.root, round.said, receiver.session, err)
       if err then
         notice.warn(("Comments not sent: %s."):format(err))
         return
       end
-      notice.info(("Sent %s to Claude."):format(counted(#said, "comment")))
+      notice.info(("Sent %s to Claude."):format(counted(#round.said, "comment")))
     end,
   })
 end
@@ -68,11 +69,15 @@ local function left_in(said, text)
   end, said)
 end
 
----@param root string
----@param said claude-ide.comments.Said[]
----@param text string
-local function preview(root, said, text)
-  local lines = vim.split(text, "\n", { plain = true })
+---@class claude-ide.outbox.comments.Way
+---@field title string
+---@field hand_over fun(look: (fun(): claude-ide.comments.Round?), close: fun()) look: the message as it is in the preview; nil: it cannot be sent, and the user knows why
+
+---@param round claude-ide.comments.Round
+---@param way claude-ide.outbox.comments.Way
+local function preview(round, way)
+  local root, said = round.root, round.said
+  local lines = vim.split(round.text, "\n", { plain = true })
   local buf = own_buffer.create({
     kind = "round",
     name = { "Claude", "comments to send" },
@@ -81,16 +86,18 @@ local function preview(root, said, text)
     bo = { buftype = "acwrite", filetype = "markdown" },
     draw_again = function() end,
   })
-  local win = text_float.open(buf, "Comments to send · ZZ send · q not now", #lines + 1)
+  local win = text_float.open(buf, way.title .. " · q not now", #lines + 1)
   previews[root] = win
   vim.wo[win][0].conceallevel = 0 -- what is shown is what is sent
   local function close()
     ide_window.close(win)
     own_buffer.delete(buf)
   end
-  ---@return claude-ide.comments.Said[]? left
-  ---@return string text
-  local function looked_at()
+  ---@return claude-ide.comments.Round?
+  local function look()
+    if not vim.api.nvim_buf_is_valid(buf) then
+      return nil -- sent, or put off while the user was asked
+    end
     local now = vim.trim(table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n"))
     local left = left_in(said, now)
     local waits = {} ---@type table<integer, true?>
@@ -105,28 +112,11 @@ local function preview(root, said, text)
     elseif sent then
       notice.warn(("Comment %d does not wait any more: remove it here."):format(sent.id))
     else
-      return left, now
+      return { root = root, said = left, text = now }
     end
-    return nil, now
   end
   local send = safely.wrap("send comments", function()
-    local left = looked_at()
-    if not left then
-      return
-    end
-    receivers.find(sessions_of(root, left), function(receiver, why)
-      if not vim.api.nvim_buf_is_valid(buf) then
-        return -- sent, or put off while the user was asked
-      elseif not receiver then
-        notice.warn(("Not sent: %s."):format(why))
-        return
-      end
-      local still_left, now = looked_at()
-      if still_left then
-        hand_over(root, still_left, now, receiver)
-        close()
-      end
-    end)
+    way.hand_over(look, close)
   end)
   vim.api.nvim_create_autocmd({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, {
     buffer = buf,
@@ -155,7 +145,57 @@ function M.message(root)
   return text, text and said or err or ""
 end
 
----Shows them, to be sent.
+---What waits for the user's answer in the session that gets the comments, and can be rejected with them.
+---@param round claude-ide.comments.Round
+---@return claude-ide.Request?
+local function waiting_request(round)
+  local wanted = sessions_of(round)
+  local session = wanted[1] or receivers.current()
+  return requests.pending(function(request)
+    return not wanted[2]
+      and session ~= nil
+      and requests.rejection(request) ~= nil
+      and own.of_request(request) == session
+  end)[1]
+end
+
+---@type claude-ide.outbox.comments.Way
+local TO_SEND = {
+  title = "Comments to send · ZZ send",
+  hand_over = function(look, close)
+    local round = look()
+    if not round then
+      return
+    end
+    receivers.find(sessions_of(round), function(receiver, why)
+      local latest = receiver and look() -- it may have been edited while the user was asked
+      if not receiver then
+        notice.warn(("Not sent: %s."):format(why))
+      elseif latest then
+        give_to(receiver, latest)
+        close()
+      end
+    end)
+  end,
+}
+
+---@param request claude-ide.Request
+---@return claude-ide.outbox.comments.Way
+local function rejecting(request)
+  return {
+    title = "Comments to reject with · ZZ reject and send",
+    hand_over = function(look, close)
+      local round, reject = look(), requests.rejection(request)
+      if round and reject and reject(request, round) then
+        close()
+      elseif round then
+        notice.warn("Not sent: the request has ended, or is being written.")
+      end
+    end,
+  }
+end
+
+---Shows them, to be sent. They may go with the rejection of what Claude waits for.
 ---@return boolean? ok
 ---@return string? err
 function M.send()
@@ -169,7 +209,19 @@ function M.send()
   if not text or type(said) == "string" then
     return nil, said --[[@as string]]
   end
-  preview(root, said, text)
+  local round = { root = root, said = said, text = text }
+  local request = waiting_request(round)
+  if not request then
+    preview(round, TO_SEND)
+    return true
+  end
+  choose.select({ "Reject it with the comments", "Send them after your answer" }, {
+    prompt = "Claude waits for your answer: " .. asks.label(request),
+  }, function(_, index)
+    if index then
+      preview(round, index == 1 and rejecting(request) or TO_SEND)
+    end
+  end)
   return true
 end
 

@@ -254,7 +254,13 @@ function M.send(message)
   end
   local next_one = waiting[at]
   if next_one and next_one.kind == message.kind and next_one.key == message.key then
+    local done, also_done = next_one.done, message.done
     next_one.text = next_one.text .. "\n" .. message.text
+    next_one.done = function(...)
+      for _, call in pairs({ done, also_done }) do
+        call(...)
+      end
+    end
     return
   end
   local entry =

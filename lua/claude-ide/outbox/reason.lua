@@ -40,10 +40,13 @@ end
 ---Sends the reason of a rejection to a client. Call it before the request is answered.
 ---@param client integer
 ---@param text string
-function M.tell(client, text)
+---@param done? fun(err?: string) called when the client has it, or will not get it
+function M.tell(client, text, done)
+  done = done or function() end
   local terminal, session = target_of(client)
   if not terminal then
-    return kept_words.give_back(text, session)
+    kept_words.give_back(text, session)
+    return done(session)
   end
   outbox.send({
     kind = "reason",
@@ -57,6 +60,7 @@ function M.tell(client, text)
       if not err and not terminal:is_visible() then
         notice.info("Claude got your reason.")
       end
+      done(err)
     end,
   })
 end
@@ -66,7 +70,11 @@ end
 function M.prompt_submitted(client)
   local entry = outbox.find("reason", client)
   if entry and outbox.take_back(entry) then
-    kept_words.give_back(entry.text, "You have already sent another prompt")
+    local why = "You have already sent another prompt"
+    kept_words.give_back(entry.text, why)
+    if entry.done then
+      entry.done(why)
+    end
   end
 end
 

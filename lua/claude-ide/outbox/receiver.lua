@@ -18,7 +18,8 @@ local MAX_TITLE = 50
 
 ---The session that prompts go to: that of the current terminal, or a chat's.
 ---@return string?
-local function current()
+function M.current()
+  sessions.attach()
   local live = terminals.session()
   local chats = package.loaded["claude-ide.chat"]
   local chat = type(chats) == "table" and chats.list()[1]
@@ -53,7 +54,7 @@ local function ask(receivers, here, done)
       ---@param one claude-ide.outbox.Receiver
       format_item = function(one)
         local what = one.route.kind == "dead" and "resume" or one.session == here and "current" or "other"
-        local why = one.session == here and "" or ", whose changes they are about"
+        local why = one.session == here and "" or ", where the comments belong"
         return ("“%s” (%s%s)"):format(titles[one.session], what, why)
       end,
     }, function(one)
@@ -67,8 +68,7 @@ end
 ---@param wanted string[] the sessions that the comments are about
 ---@param done fun(receiver?: claude-ide.outbox.Receiver, why?: string) called once, perhaps later; never if the user chooses none
 function M.find(wanted, done)
-  sessions.attach()
-  local here, receivers, problem = current(), {}, nil ---@type string?, claude-ide.outbox.Receiver[], string?
+  local here, receivers, problem = M.current(), {}, nil ---@type string?, claude-ide.outbox.Receiver[], string?
   local ids = vim.list_extend({}, wanted)
   if here and not vim.list_contains(wanted, here) then
     ids[#ids + 1] = here

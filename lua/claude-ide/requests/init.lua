@@ -20,7 +20,7 @@ local M = {}
 ---@field takes_empty? boolean an empty new file is accepted, not taken for a rejection
 ---@field overwrites? boolean the writer of an accepted edit does not check whether the file has changed
 ---@field answer fun(handle: any, answer?: claude-ide.requests.Answer, err?: string) returns the answer to the origin; err: the user cannot be asked here
----@field tell fun(words: string) sends the user's reason for a rejection
+---@field tell fun(words: string, done?: fun(err?: string)): boolean? sends the user's reason for a rejection; true: `done` is called when Claude has it, else it goes with the answer
 ---@field cannot_hear fun(): string? why no reason can be sent now: a sentence without its full stop
 ---@field session? fun(): string? its session, if the client does not tell
 ---@field call? fun(handle: any): string? tool call of a request, if the requester reports results of calls
@@ -50,6 +50,7 @@ local M = {}
 ---@field present fun(request: claude-ide.Request)
 ---@field withdraw fun(request: claude-ide.Request, why?: string) removes a request that others have ended
 ---@field focus? fun(request: claude-ide.Request): boolean?, string? goes to the request's window; nil and a sentence if it cannot
+---@field reject? fun(request: claude-ide.Request, round: claude-ide.comments.Round): boolean rejects it with comments; false: it has ended
 ---@field remote? fun(): claude-ide.requests.Remote if requests can be decided outside of this Neovim
 
 ---Decides requests of a kind without windows.
@@ -190,6 +191,13 @@ end
 function M.remote(request)
   local presenter = presenters[request.kind]
   return presenter and presenter.remote and presenter.remote()
+end
+
+---How to reject a request with comments; nil: it takes none.
+---@param request claude-ide.Request
+---@return (fun(request: claude-ide.Request, round: claude-ide.comments.Round): boolean)?
+function M.rejection(request)
+  return presenters[request.kind].reject
 end
 
 ---Goes to a request's window.

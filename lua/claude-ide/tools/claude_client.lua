@@ -98,8 +98,9 @@ local function new_requester(client, writes)
     client = client,
     writes = writes,
     answer = answer_call,
-    tell = function(words)
-      reason.tell(client, words)
+    tell = function(words, done)
+      reason.tell(client, words, done)
+      return true
     end,
     cannot_hear = function()
       return reason.cannot_hear(client)

@@ -307,6 +307,9 @@ M.attach = require("claude-ide.base.once")(function()
     focus = function(request)
       return M.focus(request.id)
     end,
+    reject = function(request, round)
+      return presenter.reject(request --[[@as claude-ide.Diff]], nil, round)
+    end,
     remote = function()
       return require("claude-ide.edits.proposal.remote") --[[@as claude-ide.requests.Remote]]
     end,

@@ -6,7 +6,9 @@ local acceptance = lazy("claude-ide.edits.proposal.acceptance")
 local buffer = lazy("claude-ide.editor.buffer")
 local buffer_bytes = lazy("claude-ide.editor.buffer.bytes")
 local buffer_disk = lazy("claude-ide.editor.buffer.disk")
+local comments_round = lazy("claude-ide.comments.round")
 local conflict = lazy("claude-ide.edits.watch.conflict")
+local counted = lazy("claude-ide.base.counted")
 local event = lazy("claude-ide.config.event")
 local expected_write = lazy("claude-ide.edits.watch.expected_write")
 local files = lazy("claude-ide.edits.proposal.files")
@@ -19,6 +21,7 @@ local missing_writes = lazy("claude-ide.edits.proposal.missing_writes")
 local notice = lazy("claude-ide.base.notice")
 local on_screen = lazy("claude-ide.edits.proposal.on_screen")
 local one_line = lazy("claude-ide.base.one_line")
+local own = lazy("claude-ide.terminal.own")
 local position = lazy("claude-ide.base.position")
 local queue = lazy("claude-ide.edits.proposal.queue")
 local requests = lazy("claude-ide.requests")
@@ -167,18 +170,51 @@ local function after(diff)
   emit("ClaudeDiffClosed", diff)
 end
 
+---The comments on its files, which go with its rejection, if Claude can get them now.
+---@param diff claude-ide.Diff waiting
+---@return claude-ide.comments.Round?
+local function round_of(diff)
+  local round = comments_round.on_files(vim.tbl_map(function(file)
+    return file.path
+  end, diff.files))
+  local why = round and not diff.plan and diff.requester.cannot_hear()
+  if why then
+    notice.info(("Your comments on it wait: %s. `:Claude comments` lists them."):format(why))
+  end
+  return not why and round or nil
+end
+
 ---@param diff claude-ide.Diff
 ---@param reason? string for the requester
+---@param round? claude-ide.comments.Round that goes with it; default: the comments on its files
 ---@return boolean settled false: it has ended before, or is being written
-function M.reject(diff, reason)
-  local words = reason and vim.trim(reason) ~= "" and vim.trim(reason) or nil
-  if diff.applying then
+function M.reject(diff, reason, round)
+  if diff.applying or diff.state ~= "pending" then
     return false
-  elseif words and diff.state == "pending" and not diff.plan then
-    diff.requester.tell(words)
   end
-  local answer = { outcome = "rejected", words = diff.plan and words or nil }
+  round = round or round_of(diff)
+  local session = round and own.of_request(diff)
+  local parts = { vim.trim(reason or ""), round and round.text or "" }
+  local words = vim.trim(table.concat(parts, "\n\n"))
+  ---@param err? string
+  local function handed_over(err)
+    if round then
+      comments_round.ended(round.root, round.said, session, err)
+      notice.info(
+        err and "Your comments wait: they were not sent."
+          or ("Sent %s to Claude."):format(counted(#round.said, "comment"))
+      )
+    end
+  end
+  if round then
+    comments_round.begin(round.root, round.said)
+  end
+  local is_told_later = words ~= "" and not diff.plan and diff.requester.tell(words, handed_over)
+  local answer = { outcome = "rejected", words = diff.plan and words ~= "" and words or nil }
   local settled = requests.settle(diff, answer)
+  if not is_told_later then
+    handed_over(not settled and "it has ended" or nil)
+  end
   if settled then
     after(diff)
   end

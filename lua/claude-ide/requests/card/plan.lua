@@ -134,14 +134,10 @@ local function approve(plan, mode)
 end
 
 ---@param plan claude-ide.card.Plan
----@param words string
----@param said claude-ide.comments.Said[]
+---@param message string
+---@param said claude-ide.comments.Said[] what is in the message
 ---@return boolean sent
-local function reject(plan, words, said)
-  local message = joined(plan, words ~= "" and { words } or {}, said)
-  if not message then
-    return false
-  end
+local function reject(plan, message, said)
   local parts = { message ~= "" and message or nil }
   parts[#parts + 1] = changes_of(plan)
   local is_sent = settle(plan, { outcome = "rejected", message = table.concat(parts, "\n\n") })
@@ -159,8 +155,13 @@ local function send_back(plan)
       return
     elseif plan.state ~= "pending" then
       return kept_words.give_back(words, "The request has ended")
-    elseif not reject(plan, vim.trim(words), said) then
+    end
+    words = vim.trim(words)
+    local message = joined(plan, words ~= "" and { words } or {}, said)
+    if not message then
       kept_words.give_back(words, "The plan was not sent back")
+    else
+      reject(plan, message, said)
     end
   end)
 end
@@ -352,6 +353,10 @@ local presenter = {
   present = function(request)
     ---@cast request claude-ide.card.Plan
     wait(request)
+  end,
+  reject = function(request, round)
+    ---@cast request claude-ide.card.Plan
+    return reject(request, round.text, round.said)
   end,
   withdraw = function(request)
     ---@cast request claude-ide.card.Plan
