@@ -94,6 +94,21 @@ def test_a_session_is_a_row_with_what_it_does_and_has_done(start_nvim, sessions,
     assert [line[:7] for line in board(nvim)] == ["◐ worki", "  1/2: ", "· ended", "· ended"]
 
 
+def test_a_row_counts_the_comments_that_its_session_has_answered(start_nvim, sessions, project):
+    session = sessions.write(project, ("look", "ok"), title="One that answers")
+    sessions.record(sessions.sleeper(), session, "idle", project)
+    nvim = start_nvim()
+    open_board(nvim, "One that answers")
+    for request in (
+        {"add": {"by": "user", "words": "Why?"}},
+        {"sent": [{"id": 1, "words": "Why?", "session": session}]},
+        {"reply": {"id": 1, "words": "Because."}},
+    ):
+        assert "comment" not in board(nvim)[1]
+        nvim.lua("local s = require('claude-ide.comments.store') assert(s.change(s.root_of(), ...))", request)
+    nvim.wait(lambda: "1 comment answered" in board(nvim)[1], what="the answer to be counted")
+
+
 def test_the_cursor_stays_on_its_session_while_rows_move(start_nvim, sessions, project):
     pids = {}
     for number in range(30):

@@ -12,6 +12,7 @@ local catalogue = lazy("claude-ide.sessions.catalogue")
 local file_window = lazy("claude-ide.ui.file_window")
 local journal = lazy("claude-ide.edits.journal")
 local keys = lazy("claude-ide.board.keys")
+local outbox_comments = lazy("claude-ide.outbox.comments")
 local own = lazy("claude-ide.terminal.own")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local safely = lazy("claude-ide.base.safely")
@@ -111,10 +112,10 @@ local function to_review()
   return files
 end
 
----What only this Neovim knows, by session: requests, files to review, queued prompts, the cost and how full the context is.
----@return table<string, { asks?: string, review?: integer, queued?: integer, cost?: number, context?: integer }>
+---What only this Neovim knows, by session: requests, files to review, queued prompts, comments, the cost and how full the context is.
+---@return table<string, { asks?: string, review?: integer, queued?: integer, to_send?: integer, answered?: integer, cost?: number, context?: integer }>
 local function known()
-  local facts = {} ---@type table<string, { asks?: string, review?: integer, queued?: integer, cost?: number, context?: integer }>
+  local facts = {} ---@type table<string, { asks?: string, review?: integer, queued?: integer, to_send?: integer, answered?: integer, cost?: number, context?: integer }>
   local function add(session, name, value)
     if session and value then
       facts[session] = facts[session] or {}
@@ -135,6 +136,10 @@ local function known()
   end
   for session, count in pairs(type(outbox) == "table" and outbox.counts() or {}) do
     add(session, "queued", count)
+  end
+  for session, count in pairs(outbox_comments.counts()) do
+    add(session, "to_send", count.to_send)
+    add(session, "answered", count.answered)
   end
   return facts
 end
@@ -251,6 +256,9 @@ end
 local follow = require("claude-ide.base.once")(function()
   bus.on("session_changed", session_changed)
   bus.on("outbox_changed", function()
+    M.refresh()
+  end)
+  bus.on("comments_changed", function()
     M.refresh()
   end)
   bus.on("session_renamed", function()

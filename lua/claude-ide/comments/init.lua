@@ -345,6 +345,21 @@ function M.jump(step)
   return nil, threads[1] and "No more comments." or "There are no comments."
 end
 
+---Open comments by file.
+---@return table<string, integer> counts by absolute path
+function M.count_by_file()
+  local counts = {} ---@type table<string, integer>
+  for _, root in ipairs(store.roots()) do
+    for _, thread in ipairs(store.threads(root)) do
+      if thread.path and thread.state ~= "resolved" then
+        local path = root .. "/" .. thread.path
+        counts[path] = (counts[path] or 0) + 1
+      end
+    end
+  end
+  return counts
+end
+
 ---Comments that wait to be sent.
 ---@return integer
 function M.count_drafts()

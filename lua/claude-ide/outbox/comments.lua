@@ -24,14 +24,20 @@ local M = {}
 ---@type table<string, integer?>
 local previews = {}
 
----The sessions that have the comments already, or whose changes they are about.
+---The session that has a comment already, or whose change it is about.
+---@param thread? claude-ide.comments.Thread
+---@return string?
+local function session_of(thread)
+  return thread and (thread.round and thread.round.session or thread.session)
+end
+
+---The sessions of several.
 ---@param round claude-ide.comments.Round
 ---@return string[]
 local function sessions_of(round)
   local found = {} ---@type string[]
   for _, one in ipairs(round.said) do
-    local thread = store.thread(round.root, one.id)
-    local session = thread and (thread.round and thread.round.session or thread.session)
+    local session = session_of(store.thread(round.root, one.id))
     if session and not vim.list_contains(found, session) then
       found[#found + 1] = session
     end
@@ -129,6 +135,31 @@ local function preview(round, way)
   })
   guard_window.map(buf, { "ZZ" }, "send the comments", send)
   guard_window.map(buf, { "q" }, "send nothing now", close)
+end
+
+---Open comments by session: those that it would get, and those that it has answered.
+---@return table<string, { to_send: integer, answered: integer }>
+function M.counts()
+  local counts = {} ---@type table<string, { to_send: integer, answered: integer }>
+  local current = receivers.current()
+  ---@param session? string
+  ---@param what "to_send"|"answered"
+  local function add(session, what)
+    if session then
+      counts[session] = counts[session] or { to_send = 0, answered = 0 }
+      counts[session][what] = counts[session][what] + 1
+    end
+  end
+  for _, root in ipairs(store.roots()) do
+    for _, thread in ipairs(store.threads(root)) do
+      if thread.state == "draft" then
+        add(session_of(thread) or current, "to_send")
+      elseif thread.state == "answered" or thread.state == "done" then
+        add(thread.round and thread.round.session, "answered")
+      end
+    end
+  end
+  return counts
 end
 
 ---The comments that wait, as one message.

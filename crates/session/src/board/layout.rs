@@ -428,8 +428,15 @@ fn second(session: &Session, known: Option<&Known>, activity: Activity, screen: 
     if is_away(session) {
         parts.push(("background".to_owned(), Look::Fact));
     }
-    if let Some(known) = known.filter(|known| known.queued > 0) {
-        parts.push((format!("{} queued", known.queued), Look::Review));
+    if let Some(known) = known {
+        let counted = |count, word| format!("{count} {}{word}", if count == 1 { "comment " } else { "comments " });
+        for (count, said) in [
+            (known.queued, format!("{} queued", known.queued)),
+            (known.to_send, counted(known.to_send, "to send")),
+            (known.answered, counted(known.answered, "answered")),
+        ] {
+            parts.extend((count > 0).then_some((said, Look::Review)));
+        }
     }
     let done = tally.tasks.iter().filter(|task| task.status == "completed").count();
     if done < tally.tasks.len() {

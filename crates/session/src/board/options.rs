@@ -36,6 +36,10 @@ pub struct Known {
     pub review: u32,
     /// Prompts that wait until it is free.
     pub queued: u32,
+    /// Comments of the user's for it, not sent yet.
+    pub to_send: u32,
+    /// Comments that it has answered.
+    pub answered: u32,
     /// What it has cost, in dollars.
     pub cost: Option<f64>,
     /// How full its context is, in percent.

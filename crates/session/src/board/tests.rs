@@ -177,6 +177,14 @@ fn a_row_tells_what_the_window_has_room_for() {
 }
 
 #[test]
+fn a_row_counts_the_comments_for_its_session() {
+    let mut options = options(80);
+    options.known.insert("b".to_owned(), Known { to_send: 2, answered: 1, ..Known::default() });
+    let board = draw(vec![session("b", Activity::Idle, 0)], &options);
+    assert_eq!(texts(&board)[1], "  2 comments to send · 1 comment answered");
+}
+
+#[test]
 fn no_line_is_wider_than_the_window() {
     let title = "漢字のタイトルはとても長い ● “quoted” 👩\u{200d}💻";
     for ambiguous_is_wide in [false, true] {

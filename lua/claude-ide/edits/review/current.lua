@@ -1,6 +1,7 @@
 -- The open review: its files, the one shown, and its end.
 local lazy = require("claude-ide.lazy")
 local bus = lazy("claude-ide.base.bus")
+local comments = lazy("claude-ide.comments")
 local guard = lazy("claude-ide.ui.guard")
 local journal = lazy("claude-ide.edits.journal")
 local timers = lazy("claude-ide.base.timer")
@@ -66,6 +67,14 @@ function M.find(path)
   end
 end
 
+---@param entries claude-ide.review.Entry[]
+local function count_comments(entries)
+  local counts = comments.count_by_file()
+  for _, entry in ipairs(entries) do
+    entry.comments = counts[entry.path]
+  end
+end
+
 ---Updates the list from the journal.
 ---@param to claude-ide.review.Review
 local function gather(to)
@@ -101,6 +110,7 @@ local function gather(to)
   for i, entry in ipairs(to.entries) do
     to.shown = entry.path == path and i or to.shown
   end
+  count_comments(to.entries)
 end
 
 ---Updates the review.
@@ -157,6 +167,10 @@ local function listen(of)
   local timer = timers.new("update the review")
   of.stop = {
     bus.on("journal_changed", M.refresh),
+    bus.on("comments_changed", function()
+      count_comments(of.entries)
+      view.update_list(of.view, of.entries, of.shown)
+    end),
     function()
       timer:stop()
     end,

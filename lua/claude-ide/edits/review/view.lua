@@ -105,6 +105,15 @@ local function list_files(view, entries, index)
   windows.point_at(view, index)
 end
 
+---@param view claude-ide.review.View
+---@param entries claude-ide.review.Entry[]
+---@param index integer
+function M.update_list(view, entries, index)
+  if windows.all_windows_open(view) then
+    list_files(view, entries, index)
+  end
+end
+
 ---Shows a buffer in a window. The previous buffer keeps its unsaved changes, even with 'nohidden'.
 local function put(win, buf)
   local hidden = vim.o.hidden or vim.bo[vim.api.nvim_win_get_buf(win)].modified

@@ -19,6 +19,7 @@ local LINKS = {
   ClaudeReviewFolder = "Comment",
   ClaudeReviewDone = "Comment",
   ClaudeReviewNew = "Special",
+  ClaudeReviewComments = "DiagnosticInfo",
 }
 
 local KINDS = {
@@ -39,6 +40,7 @@ local NEW = "•"
 ---@field change? claude-ide.diffview.ListedChange nil: no change is left
 ---@field waits boolean has changes to review
 ---@field is_new? boolean has changed since the user looked at it
+---@field comments? integer that are open
 ---@field outcome? "kept"|"undone"|"dropped"|"gone"
 
 ---@class claude-ide.diffview.ListedChange
@@ -105,7 +107,7 @@ end
 
 ---@param entry claude-ide.diffview.Listed
 ---@return string[][] virtual text
-local function tally(entry)
+local function lines_changed(entry)
   local change = entry.change
   if not change or not entry.waits then
     return { { (entry.outcome or "reviewed") .. " ", "ClaudeReviewDone" } }
@@ -126,6 +128,16 @@ local function tally(entry)
   end
   if change.removed > 0 then
     chunks[#chunks + 1] = { ("−%d "):format(change.removed), "ClaudeDiffRemoved" }
+  end
+  return chunks
+end
+
+---@param entry claude-ide.diffview.Listed
+---@return string[][] virtual text
+local function tally(entry)
+  local chunks = lines_changed(entry)
+  if entry.comments then
+    table.insert(chunks, 1, { ("▎%d "):format(entry.comments), "ClaudeReviewComments" })
   end
   return chunks
 end
