@@ -71,7 +71,12 @@ def over(kind, access):
     assert run.returncode == 0, run.stderr
     seen = json.loads(run.stdout)
     judge(seen["tools"], {name: answer["content"][0]["text"] for name, answer in seen["answers"].items()})
-    assert [prompt["name"] for prompt in seen["prompts"]] == ["explain_selection", "fix_diagnostics", "review_changes"]
+    assert [prompt["name"] for prompt in seen["prompts"]] == [
+        "explain_selection",
+        "fix_diagnostics",
+        "review_changes",
+        "tour",
+    ]
     assert "main.py:1" in seen["prompt"]["messages"][0]["content"]["text"]
     assert seen["resource"]["contents"][0]["text"] == every_tool.FILES["main.py"]
     assert [template["name"] for template in seen["templates"]] == ["buffer", "diagnostics"]

@@ -399,7 +399,13 @@ def test_prompts_tell_of_the_editor_as_it_is(opened):
     nvim, agent = opened(LSP + 'fake.start("fakels", {})', files={"a.py": "x = ERROR\n"}, args=["a.py"], opts=opts)
     nvim.wait("#vim.diagnostic.get(0) == 1")
     prompts = agent.request("prompts/list")["prompts"]
-    assert [prompt["name"] for prompt in prompts] == ["explain_selection", "fix_diagnostics", "mine", "review_changes"]
+    assert [prompt["name"] for prompt in prompts] == [
+        "explain_selection",
+        "fix_diagnostics",
+        "mine",
+        "review_changes",
+        "tour",
+    ]
     assert prompts[1]["arguments"][0]["name"] == "path" and prompts[3]["description"] == "My own"
 
     def texts(name, **arguments):

@@ -60,6 +60,8 @@ pub struct Add {
     pub(crate) proposed: bool,
     /// Whose change of the file it is about.
     pub(crate) session: Option<String>,
+    /// Of a tour. The first one begins a new tour, in place of the last one.
+    pub(crate) step: Option<u32>,
 }
 
 /// Lines, from 0.

@@ -172,6 +172,9 @@ impl Store {
             (Some(lines), Some(text)) => Some(self.anchor(lines.into(), text)?),
             _ => None,
         };
+        if add.step == Some(1) {
+            end_tour(contents);
+        }
         contents.next += 1;
         let id = contents.next;
         let mut thread = Thread {
@@ -182,6 +185,7 @@ impl Store {
             proposed: add.proposed && anchor.is_some(),
             session: add.session,
             anchor,
+            step: add.step,
             entries: Vec::new(),
             round: None,
             resolved: false,
@@ -413,6 +417,14 @@ fn is_certain(anchor: &Anchor, before: &Before, seen: &Seen<'_>) -> bool {
         all.windows(lines.len().max(1)).filter(|found| *found == lines).count() == 1
     };
     before.hunks.is_empty() || (is_once(&Seen::of(&before.text)) && is_once(seen))
+}
+
+/// The steps of the last tour are done with, unless the user has said something there.
+fn end_tour(contents: &mut Contents) {
+    for thread in contents.threads.iter_mut().filter(|thread| thread.step.is_some()) {
+        thread.step = None;
+        thread.resolved |= thread.entries.iter().all(|entry| entry.by == Author::Claude);
+    }
 }
 
 fn checked(words: String) -> Result<String, CommentError> {
@@ -696,6 +708,23 @@ mod tests {
         let lasting = of.texts();
         of.ask(json!({ "write": { "id": second, "words": "" } }), "").unwrap();
         assert_eq!((lasting, of.texts()), (3, 3));
+    }
+
+    #[test]
+    fn a_new_tour_takes_the_place_of_the_last_one() {
+        let of = Fixture::new();
+        let step = |step: u64| {
+            let add = json!({ "by": "claude", "words": "look", "step": step });
+            of.ask(json!({ "add": add }), "").unwrap();
+        };
+        (1..=3).for_each(step);
+        of.ask(json!({ "write": { "id": 2, "words": "Why?" } }), "").unwrap();
+        step(1);
+        assert_eq!(of.states(), ["resolved", "draft", "resolved", "answered"]);
+        let threads = of.ask(json!({ "list": {} }), "").unwrap();
+        let steps: Vec<Option<u64>> =
+            threads.as_array().unwrap().iter().map(|thread| thread["step"].as_u64()).collect();
+        assert_eq!(steps, [None, None, None, Some(1)]);
     }
 
     #[test]

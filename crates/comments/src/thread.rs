@@ -131,6 +131,9 @@ pub(crate) struct Thread {
     /// The session that had changed the file last when the comment was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) session: Option<String>,
+    /// Its place in the tour.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) step: Option<u32>,
     pub(crate) entries: Vec<Entry>,
     /// `None`: nothing was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -38,6 +38,16 @@ end
 local SHOWN =
   { draft = "to send", sent = "no answer", answered = "answered", done = "done", resolved = "resolved" }
 
+---What is to be done about a thread, or what it is.
+---@param thread claude-ide.comments.Thread
+---@return string
+local function shown_state(thread)
+  if thread.state ~= "resolved" and store.is_remark(thread) then
+    return thread.step and "step " .. thread.step or "remark"
+  end
+  return SHOWN[thread.state]
+end
+
 local SINCE = { lines = "changed since", file = "file changed", gone = "file deleted" }
 
 ---@param root string
@@ -46,6 +56,9 @@ local SINCE = { lines = "changed since", file = "file changed", gone = "file del
 local function threads_of(root, wanted)
   local all = store.compared(root)
   return vim.tbl_filter(function(thread)
+    if wanted == "remarks" then
+      return store.is_remark(thread)
+    end
     return not wanted or thread.state == wanted
   end, wanted == "resolved" and all or comments.in_order(root, all))
 end
@@ -67,7 +80,7 @@ local function choose(root, threads)
       return ("%s%s%-9s  %s%s"):format(
         place,
         gap,
-        SHOWN[thread.state],
+        shown_state(thread),
         since,
         ide_width.cut(marks.last_words(thread), SHOWN_CELLS)
       )
@@ -92,7 +105,7 @@ local function to_quickfix(root, threads)
       items[#items + 1] = {
         filename = root .. "/" .. thread.path,
         lnum = comments.lnum(thread),
-        text = ("%s%s: %s"):format(SHOWN[thread.state], since and ", " .. since or "", marks.last_words(thread)),
+        text = ("%s%s: %s"):format(shown_state(thread), since and ", " .. since or "", marks.last_words(thread)),
       }
     end
   end
@@ -152,9 +165,11 @@ function M.run(words)
     return import()
   elseif what == "since" then
     return comments.show_since()
+  elseif what == "tour" then
+    return comments.begin_tour()
   end
-  local is_list = what == "quickfix"
-  local wanted = not is_list and what or nil
+  local is_list = what == "quickfix" or what == "remarks"
+  local wanted = what ~= "quickfix" and what or nil
   local threads = threads_of(root, wanted)
   if not threads[1] then
     return nil, wanted and ("There are no comments: %s."):format(wanted) or "There are no comments."

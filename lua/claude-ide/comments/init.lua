@@ -67,6 +67,10 @@ function M.root()
   return shown and shown.root or store.root_of()
 end
 
+---The step of the tour that `]t` went to last, by worktree: several may be on one line.
+---@type table<string, integer?>
+local last_step = {}
+
 ---The line of a thread in its file.
 ---@param thread claude-ide.comments.Thread
 ---@return integer from 1
@@ -317,13 +321,63 @@ function M.withheld(root)
   return vim.tbl_keys(paths)
 end
 
----Goes to the next or previous thread: of this file, then of the project's other files.
+---@param root string
+---@param step? claude-ide.comments.Thread
+---@param none string
+---@return boolean? ok
+---@return string? err
+local function go_to_step(root, step, none)
+  if not step then
+    return nil, none
+  end
+  local ok, err = M.go_to(root, step)
+  if ok then
+    last_step[root] = step.id
+    marks.unfold(root, step.id)
+  end
+  return ok, err
+end
+
+---Goes to the first step of Claude's tour.
+---@return boolean? ok
+---@return string? err
+function M.begin_tour()
+  local root = M.root()
+  return go_to_step(
+    root,
+    store.tour(root)[1],
+    "There is no tour: ask Claude for one, see `:help claude-ide-tour`."
+  )
+end
+
+---@param root string
+---@param tour claude-ide.comments.Thread[]
+---@return integer? index of the step at the cursor
+local function step_here(root, tour)
+  local _, thread = at_cursor()
+  local found ---@type integer?
+  for index, step in ipairs(tour) do
+    local is_same_place = thread and step.path == thread.path and M.lnum(step) == M.lnum(thread)
+    if is_same_place and (not found or step.id == last_step[root]) then
+      found = index
+    end
+  end
+  return found
+end
+
+---Goes to the next or previous thread: of this file, then of the project's other files. From a step of a tour to the next one.
 ---@param step 1|-1
 ---@return boolean? ok
 ---@return string? err
 function M.jump(step)
   marks.attach()
   local buf, lnum = vim.api.nvim_get_current_buf(), vim.fn.line(".")
+  local tour = store.tour(M.root())
+  local at_step = tour[1] and step_here(M.root(), tour)
+  if at_step then
+    local none = step > 0 and "The tour ends here." or "The tour begins here."
+    return go_to_step(M.root(), tour[at_step + step], none)
+  end
   local lines = marks.lines(buf)
   for at = step > 0 and 1 or #lines, step > 0 and #lines or 1, step do
     if (lines[at] - lnum) * step > 0 then

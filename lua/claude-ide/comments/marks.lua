@@ -68,19 +68,21 @@ local function author(entry)
   return "you", "ClaudeCommentUser"
 end
 
+---@type table<claude-ide.comments.State, string?>
+local STATES = { draft = "not sent", sent = "no answer yet", done = "says it is done" }
+
 ---What is special about a thread.
+---@param root string
 ---@param thread claude-ide.comments.Thread
 ---@param kind "same"|"changed"|"outdated"
 ---@return string
-local function note(thread, kind)
+local function note(root, thread, kind)
   local notes = {} ---@type string[]
-  if thread.state == "draft" then
-    notes[1] = "not sent"
-  elseif thread.state == "sent" then
-    notes[1] = "no answer yet"
-  elseif thread.state == "done" then
-    notes[1] = "says it is done"
+  if thread.step then
+    local tour = store.tour(root)
+    notes[1] = ("step %d of %d"):format(thread.step, tour[#tour].step)
   end
+  notes[#notes + 1] = STATES[thread.state]
   if kind == "changed" then
     notes[#notes + 1] = "changed since"
   elseif kind == "outdated" and thread.proposed then
@@ -106,13 +108,14 @@ function M.last_words(thread)
 end
 
 ---A thread in one line: its first words, and the last answer.
+---@param root string
 ---@param thread claude-ide.comments.Thread
 ---@param kind "same"|"changed"|"outdated"
 ---@param cells integer
 ---@return { [1]: string, [2]: string }[] chunks
-local function brief(thread, kind, cells)
+local function brief(root, thread, kind, cells)
   local first, last = thread.entries[1], thread.entries[#thread.entries]
-  local notes = note(thread, kind)
+  local notes = note(root, thread, kind)
   local rest = notes ~= "" and (" (%s)"):format(notes) or ""
   local more = #thread.entries > 2 and (" (%d)"):format(#thread.entries) or ""
   local left = cells - 4 - ide_width.of(rest) - #more
@@ -145,18 +148,19 @@ local function wrapped(text, cells)
 end
 
 ---All of a thread.
+---@param root string
 ---@param thread claude-ide.comments.Thread
 ---@param kind "same"|"changed"|"outdated"
 ---@param cells integer
 ---@return { [1]: string, [2]: string }[][] lines
-local function whole(thread, kind, cells)
+local function whole(root, thread, kind, cells)
   local lines = {} ---@type { [1]: string, [2]: string }[][]
   local function add(...)
     if #lines < MOST_LINES then
       lines[#lines + 1] = { { "▎", "ClaudeCommentSign" }, ... }
     end
   end
-  local notes = note(thread, kind)
+  local notes = note(root, thread, kind)
   if notes ~= "" then
     add({ notes, "ClaudeCommentNote" })
   end
@@ -216,12 +220,13 @@ local function put(buf, shown, placed, cells, thread)
   -- The last line has the words, the first one the extmark that is followed.
   local bottom = math.min(placed.first + math.max(placed.count, 1) - 1, last_row)
   local words = { priority = PRIORITY } ---@type vim.api.keyset.set_extmark
-  if unfolded[store.name(shown.root, thread.id)] then
-    words.virt_lines = whole(thread, placed.kind, cells)
+  local root = shown.root
+  if unfolded[store.name(root, thread.id)] then
+    words.virt_lines = whole(root, thread, placed.kind, cells)
   elseif drawn_level[buf] then
-    words.virt_text, words.virt_text_pos = brief(thread, placed.kind, cells), "eol"
+    words.virt_text, words.virt_text_pos = brief(root, thread, placed.kind, cells), "eol"
   else
-    words.virt_lines = { brief(thread, placed.kind, cells) }
+    words.virt_lines = { brief(root, thread, placed.kind, cells) }
   end
   vim.api.nvim_buf_set_extmark(buf, namespace, bottom, 0, words)
   local extmark = vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, {
@@ -394,6 +399,14 @@ function M.lines(buf)
   end
   table.sort(lines)
   return lines
+end
+
+---Shows a thread whole.
+---@param root string
+---@param id integer
+function M.unfold(root, id)
+  unfolded[store.name(root, id)] = true
+  M.refresh()
 end
 
 ---Shows threads whole, or in one line each if all of them are shown whole.

@@ -32,6 +32,7 @@ local M = {}
 ---@field anchor? claude-ide.comments.Anchor nil: about the whole file
 ---@field proposed? boolean it is about a proposal's text, which the file has not had since
 ---@field session? string the one that had changed the file last when the comment was written
+---@field step? integer its place in the tour
 ---@field entries claude-ide.comments.Entry[]
 ---@field draft? string the user's words that are not sent
 ---@field round? { at: integer, session?: string } when Claude got the last words
@@ -176,6 +177,28 @@ function M.thread(root, id)
   end)
 end
 
+---The steps of Claude's tour.
+---@param root string
+---@return claude-ide.comments.Thread[] in order
+function M.tour(root)
+  local steps = vim.tbl_filter(function(thread)
+    return thread.step ~= nil and thread.state ~= "resolved"
+  end, M.threads(root))
+  table.sort(steps, function(a, b)
+    return a.step == b.step and a.id < b.id or a.step < b.step
+  end)
+  return steps
+end
+
+---Whether Claude alone has said something.
+---@param thread claude-ide.comments.Thread
+---@return boolean
+function M.is_remark(thread)
+  return vim.iter(thread.entries):all(function(entry)
+    return entry.by == "claude"
+  end)
+end
+
 ---The threads of a text.
 ---@param shown claude-ide.comments.Shown
 ---@return claude-ide.comments.Thread[]
@@ -214,9 +237,10 @@ end
 ---@param to { root: string, path?: string, plan?: string, side?: claude-ide.comments.Side, first?: integer, count?: integer, text?: string, is_proposed?: boolean } about lines, a file, a plan, or everything
 ---@param by "user"|"claude"
 ---@param words string
+---@param step? integer of a tour
 ---@return integer? id
 ---@return string? err for the user
-function M.add(to, by, words)
+function M.add(to, by, words, step)
   return M.change(to.root, {
     add = {
       by = by,
@@ -227,6 +251,7 @@ function M.add(to, by, words)
       lines = to.first and { first = to.first, count = to.count },
       proposed = to.is_proposed,
       session = to.path and M.session_of(to.root .. "/" .. to.path),
+      step = step,
     },
   }, to.text)
 end

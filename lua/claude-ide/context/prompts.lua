@@ -60,7 +60,19 @@ local OURS = {
     doc = "Review the changes since the last commit, saved or not",
     text = function()
       return "Review the changes of this project since the last commit; `git status` shows new files. Look for bugs, for what was "
-        .. "forgotten, for what could be simpler. Name each place as path:line. Change nothing. #diff"
+        .. "forgotten, for what could be simpler. If you have the tool comment_add, put each remark beside its lines with it, and "
+        .. "end with a summary; else name each place as path:line. Change nothing. #diff"
+    end,
+  },
+  {
+    name = "tour",
+    doc = "Explain a topic by a tour of the code: comments in order, beside the lines",
+    arguments = { { name = "topic", description = "What to explain; without it the project" } },
+    text = function(_, arguments)
+      local topic = arguments and arguments.topic or "how this project works"
+      return ("Explain %s by a tour of the code. "):format(topic)
+        .. "Choose five to twelve places, in the order in which they are understood best. Put each beside its lines with the tool comment_add and its `step`: 1, 2 and so on. Say in a few sentences what happens "
+        .. "there, and where the next step leads. Change nothing. End with one sentence: what the tour shows."
     end,
   },
 }

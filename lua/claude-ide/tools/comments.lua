@@ -63,6 +63,8 @@ M.comment_add = tool(function(running, args)
   local to = args.end_line or args.line
   if to < args.line then
     running:fail("it ends before it begins", "invalid_params")
+  elseif args.step == 0 then
+    running:fail("steps are counted from 1", "invalid_params")
   elseif args.line > last then
     running:fail(("the file has %d lines"):format(last), "invalid_params")
   end
@@ -70,7 +72,7 @@ M.comment_add = tool(function(running, args)
   if not of then
     return fail(running, "it is no file")
   end
-  local id, err = store.add(of, "claude", words_of(running, args.text))
+  local id, err = store.add(of, "claude", words_of(running, args.text), args.step)
   return id and { text = ("Shown to the user as comment %d."):format(id) } or fail(running, err)
 end)
 

@@ -159,7 +159,13 @@ pub(crate) const TOOLS: &[&Tool] = &[
         hints: Hints::new("Comment on lines", Nothing, Always),
         work: ask(
             "nvim.comment_add",
-            &[FILE, LINE.required(), Field::new("end_line", Line), Field::new("text", Text).required()],
+            &[
+                FILE,
+                LINE.required(),
+                Field::new("end_line", Line),
+                Field::new("text", Text).required(),
+                Field::new("step", Index).described("Of a tour, from 1"),
+            ],
         ),
     },
     &Tool {
