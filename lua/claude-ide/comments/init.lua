@@ -354,11 +354,13 @@ end
 ---@param tour claude-ide.comments.Thread[]
 ---@return integer? index of the step at the cursor
 local function step_here(root, tour)
-  local _, thread = at_cursor()
-  local found ---@type integer?
+  local _, threads = at_cursor()
+  local here, found = {}, nil ---@type table<integer, true?>, integer?
+  for _, thread in ipairs(threads) do
+    here[thread.id] = true
+  end
   for index, step in ipairs(tour) do
-    local is_same_place = thread and step.path == thread.path and M.lnum(step) == M.lnum(thread)
-    if is_same_place and (not found or step.id == last_step[root]) then
+    if here[step.id] and (not found or step.id == last_step[root]) then
       found = index
     end
   end
