@@ -1,8 +1,10 @@
 """Claude's own remarks: a tour of places in order, and counts of comments by file."""
 
+import os
+
 import pytest
 from review_steps import review, turn
-from test_comments import FILES, TEXT, start, wait_shown, write
+from test_comments import FILES, TEXT, start, threads, wait_shown, write
 
 HERE = "return { vim.fn.expand('%:t'), vim.fn.line('.') }"
 
@@ -50,3 +52,17 @@ def test_the_list_of_a_review_counts_open_comments(start_nvim, connect):
     for request in ({"sent": [{"id": 1, "words": "why?"}]}, {"resolve": {"id": 1, "resolved": True}}):
         nvim.lua("local s = require('claude-ide.comments.store') assert(s.change(s.root_of(), ...))", request)
     nvim.wait(lambda: "▎1" not in "".join(nvim.screen()), what="nothing to be counted")
+
+
+def test_a_renamed_file_takes_its_comments_along(start_nvim):
+    nvim = start(start_nvim)
+    write(nvim, 2, "about two")
+    probe, old, new = nvim.project / "probe", nvim.project / "a.txt", nvim.project / "sub" / "b.txt"
+    new.parent.mkdir()
+    probe.write_text("")
+    while probe.stat().st_ctime_ns // 10**6 <= threads(nvim)[0]["entries"][0]["at"]:
+        os.utime(probe)  # file systems round times
+    old.rename(new)
+    nvim.cmd("edit sub/b.txt")
+    nvim.wait_screen("▎you: about two (not sent)")
+    assert [thread["path"] for thread in threads(nvim)] == ["sub/b.txt"]

@@ -204,6 +204,16 @@ impl Store {
     /// Finds the threads of a file in a text, and remembers where they are.
     fn place(&self, place: &Place, text: &[u8]) -> Result<Json, CommentError> {
         let seen = Seen::of(text);
+        let mut contents = self.read()?;
+        if !place.passing && self.renamed(&contents, place, &seen).is_some() {
+            contents = self.change(|latest| {
+                if let Some(from) = self.renamed(latest, place, &seen) {
+                    let moved = latest.threads.iter_mut().filter(|thread| thread.path.as_ref() == Some(&from));
+                    moved.for_each(|thread| thread.path = Some(place.path.clone()));
+                }
+                Ok(latest.clone())
+            })?;
+        }
         let is_here = |thread: &Thread| {
             (&thread.path, &thread.plan, thread.side) == (&place.path, &place.plan, place.side)
                 && thread.anchor.is_some()
@@ -222,7 +232,6 @@ impl Store {
             }
             (has_moved, is_based)
         };
-        let mut contents = self.read()?;
         let (has_moved, _) = put(&mut contents);
         if has_moved && !place.passing {
             contents = self.change(|latest| {
@@ -235,6 +244,44 @@ impl Store {
         }
         let here = contents.threads.iter().filter(|thread| is_here(thread));
         Ok(json(&here.filter_map(shown_at).collect::<Vec<_>>()))
+    }
+
+    /// The former path of a file: nothing is there any more, this file has the very text that was commented on there, and it was made or
+    /// renamed after the comment. A copy from before is another file.
+    fn renamed(&self, contents: &Contents, place: &Place, seen: &Seen<'_>) -> Option<String> {
+        let name = seen.name.as_deref().filter(|_| !seen.text.trim_ascii().is_empty())?;
+        let is_gone = |path: &str| {
+            let found = fs::symlink_metadata(self.root.join(path));
+            found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+        };
+        let mut candidates = contents.threads.iter().filter(|thread| {
+            let texts = [
+                thread.anchor.as_ref().and_then(|anchor| anchor.text.as_deref()),
+                thread.round.as_ref().and_then(|round| round.text.as_deref()),
+            ];
+            thread.side == Side::New && texts.contains(&Some(name))
+        });
+        candidates.find_map(|thread| {
+            let path = thread.path.as_ref().filter(|path| **path != place.path)?;
+            let commented = thread.entries.first()?.at;
+            (self.changed_at(&place.path)? > commented && is_gone(path)).then(|| path.clone())
+        })
+    }
+
+    /// When a file was written or renamed last.
+    #[cfg(unix)]
+    fn changed_at(&self, path: &str) -> Option<Millis> {
+        use std::os::unix::fs::MetadataExt as _;
+        let found = fs::symlink_metadata(self.root.join(path)).ok()?;
+        u64::try_from(found.ctime() * 1000 + found.ctime_nsec() / 1_000_000).ok()
+    }
+
+    /// When a file was written last: renames cannot be told.
+    #[cfg(not(unix))]
+    fn changed_at(&self, path: &str) -> Option<Millis> {
+        let found = fs::symlink_metadata(self.root.join(path)).ok()?;
+        let since = found.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+        u64::try_from(since.as_millis()).ok()
     }
 
     /// An anchor in another text. Where all lines are found, that text becomes the one to compare with; the caller keeps it.
@@ -708,6 +755,36 @@ mod tests {
         let lasting = of.texts();
         of.ask(json!({ "write": { "id": second, "words": "" } }), "").unwrap();
         assert_eq!((lasting, of.texts()), (3, 3));
+    }
+
+    #[test]
+    fn a_renamed_file_takes_its_comments_along() {
+        let of = Fixture::new();
+        let at = |path: &str| of.store.root.join(path);
+        let place = |path: &str, text: &str, passing: bool| {
+            let place = json!({ "place": { "path": path, "passing": passing } });
+            of.ask(place, text).unwrap().as_array().unwrap().len()
+        };
+        // A copy from before the comment is another file.
+        fs::write(at("copy.txt"), TEXT).unwrap();
+        fs::write(at("a.txt"), TEXT).unwrap();
+        of.add(1, 1, "about two");
+        let commented = now();
+        while of.store.changed_at("time").is_none_or(|time| time <= commented) {
+            fs::write(at("time"), "").unwrap(); // file systems round times
+        }
+        assert_eq!(place("b.txt", TEXT, false), 0, "there is no such file");
+        fs::rename(at("a.txt"), at("b.txt")).unwrap();
+        assert_eq!(place("copy.txt", TEXT, false), 0);
+        assert_eq!(place("b.txt", "other\n", false), 0);
+        assert_eq!(place("b.txt", TEXT, true), 0, "only looked at");
+        fs::write(at("a.txt"), TEXT).unwrap();
+        assert_eq!(place("b.txt", TEXT, false), 0, "the other one is there");
+        fs::remove_file(at("a.txt")).unwrap();
+        assert_eq!(place("b.txt", TEXT, false), 1);
+        assert_eq!(of.place(TEXT, json!([]), false), [], "no longer in a.txt");
+        fs::rename(at("b.txt"), at("a.txt")).unwrap();
+        assert_eq!(of.place(TEXT, json!([]), false), [(1, 1, "same".to_owned())]);
     }
 
     #[test]

@@ -320,7 +320,12 @@ function M.draw(buf)
   end
   local shown = target.shown_in(buf)
   local threads = shown and store.of_text(shown) or {}
-  if not shown or not threads[1] then
+  local is_renamed = shown
+    and not threads[1]
+    and shown.is_file
+    and not vim.bo[buf].modified
+    and store.misses_a_file(shown.root) -- then the library looks whether this is it
+  if not shown or not threads[1] and not is_renamed then
     if marks[buf] then
       marks[buf] = nil
       vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
@@ -342,7 +347,7 @@ function M.draw(buf)
   for _, placed in ipairs(places) do
     found[#found + 1] = put(buf, shown, placed, cells, by_id[placed.id])
   end
-  marks[buf] = found
+  marks[buf] = (found[1] or threads[1]) and found or nil
 end
 
 ---@param buf integer

@@ -199,6 +199,21 @@ function M.is_remark(thread)
   end)
 end
 
+---Whether a file with threads is not there any more. It may have got another name.
+---@param root string
+---@return boolean
+function M.misses_a_file(root)
+  local seen = {} ---@type table<string, true>
+  return vim.iter(M.threads(root)):any(function(thread)
+    local path = thread.path
+    if not path or seen[path] then
+      return false
+    end
+    seen[path] = true
+    return vim.uv.fs_stat(root .. "/" .. path) == nil
+  end)
+end
+
 ---The threads of a text.
 ---@param shown claude-ide.comments.Shown
 ---@return claude-ide.comments.Thread[]
