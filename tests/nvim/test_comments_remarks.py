@@ -18,6 +18,7 @@ def test_a_tour_leads_from_step_to_step_over_files_and_says_where_it_ends(start_
     nvim.wait_notice("There is no tour")
     for step, (path, line) in enumerate([("b.txt", 2), ("a.txt", 3), ("a.txt", 3), ("b.txt", 1)], 1):
         agent.call("comment_add", path=path, line=line, text=f"place {step}", step=step)
+    nvim.wait_notice("Claude begins a tour")
     wait_shown(
         nvim,
         (1, "▎you: mine (not sent)"),

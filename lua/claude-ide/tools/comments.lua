@@ -73,7 +73,12 @@ M.comment_add = tool(function(running, args)
     return fail(running, "it is no file")
   end
   local id, err = store.add(of, "claude", words_of(running, args.text), args.step)
-  return id and { text = ("Shown to the user as comment %d."):format(id) } or fail(running, err)
+  if not id then
+    return fail(running, err)
+  elseif args.step == 1 then
+    notice.info("Claude begins a tour: `:Claude comments tour` goes to its first step.")
+  end
+  return { text = ("Shown to the user as comment %d."):format(id) }
 end)
 
 return M
