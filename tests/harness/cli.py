@@ -102,13 +102,15 @@ def answering(screen: Callable[[], str], press: Callable[[], None], question: st
 
     The CLI ignores keys for a moment after it shows a question, so the key is pressed again while the question stays.
     Not soon: a busy CLI shows an answered question for a while, and would take the second key as text of its prompt.
+    One look without the question may have met the CLI as it draws.
     """
-    pressed = 0.0
+    pressed, looks_without = 0.0, 0
 
     def answered() -> bool:
-        nonlocal pressed
-        if question not in screen():
-            return True
+        nonlocal pressed, looks_without
+        looks_without = 0 if question in screen() else looks_without + 1
+        if looks_without > 0:
+            return looks_without > 1
         if time.monotonic() - pressed > 3:
             pressed = time.monotonic()
             press()

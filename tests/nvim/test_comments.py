@@ -201,6 +201,17 @@ def test_a_repeat_comments_on_as_many_lines_and_a_count_says_how_many(start_nvim
 
 
 @pytest.mark.every_nvim
+def test_files_are_completed_in_a_comment(start_nvim):
+    nvim = start_nvim(args=["a.txt"], files=FILES | {"helper.txt": ""}, notices=True)
+    nvim.keys("2G:Claude comment<CR>")
+    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
+    nvim.keys("use @hel")
+    nvim.wait("vim.fn.pumvisible() == 1", what="the file to be offered")
+    nvim.keys("<C-n><C-y> here<Esc>ZZ")
+    wait_shown(nvim, (2, "▎you: use @helper.txt here (not sent)"))
+
+
+@pytest.mark.every_nvim
 def test_of_several_comments_on_a_line_the_user_chooses(start_nvim):
     nvim = start(start_nvim)
     write(nvim, 2, "first")

@@ -1,4 +1,4 @@
--- Completion in a chat's prompt: commands after `/`, files after `@`, editor context after `#`.
+-- Completion in a chat's prompt: commands after `/`, files after `@`, editor context after `#`. In a comment: files.
 local lazy = require("claude-ide.lazy")
 local context = lazy("claude-ide.context")
 local links = lazy("claude-ide.chat.acp.links")
@@ -77,6 +77,22 @@ end
 ---The CLI lists no files until it has scanned the project.
 local PATIENCE_MS = 2000
 
+---@param path string
+---@return string
+local function as_it_is(path)
+  return path
+end
+
+---@param cwd string
+---@param word string
+---@param written fun(path: string): string formats a path
+---@return table[] items
+local function files_of(cwd, word, written)
+  return vim.tbl_map(function(path)
+    return { word = written(path) }
+  end, links.complete(cwd, word))
+end
+
 ---Completes files: the agent lists them as for its own prompt.
 ---@param chat claude-ide.chat.Chat
 ---@param buf integer
@@ -84,17 +100,9 @@ local PATIENCE_MS = 2000
 ---@param word string
 ---@param written? fun(path: string): string formats a path
 local function files(chat, buf, from, word, written)
-  written = written or function(path)
-    return path
-  end
+  written = written or as_it_is
   if not chat.can.find_files then
-    return show(
-      buf,
-      from,
-      vim.tbl_map(function(path)
-        return { word = written(path) }
-      end, links.complete(chat.cwd, word))
-    )
+    return show(buf, from, files_of(chat.cwd, word, written))
   end
   local function look(answer)
     chat:ask("find_files", { query = word }, function(found)
@@ -162,8 +170,20 @@ function M.func(find_start, base)
   return context.complete(line .. base, prompt and prompt.chat.cwd or "") or items or {}
 end
 
+---Completes a file before the cursor.
+---@param buf integer
+---@param cwd string
+local function complete_file(buf, cwd)
+  local line = vim.api.nvim_get_current_line():sub(1, vim.fn.col(".") - 1)
+  local mark, from = context_of(line)
+  if mark == "@" and from then
+    show(buf, from, files_of(cwd, line:sub(from), as_it_is))
+  end
+end
+
 ---@param buf integer perhaps attached before: `:edit` keeps its autocommands
-function M.attach(buf)
+---@param cwd? string of a text without a chat, in which files are completed
+function M.attach(buf, cwd)
   local group = vim.api.nvim_create_augroup("claude-ide.chat.complete", { clear = false })
   vim.api.nvim_clear_autocmds({ group = group, buffer = buf })
   vim.api.nvim_create_autocmd("TextChangedI", {
@@ -171,7 +191,11 @@ function M.attach(buf)
     buffer = buf,
     desc = "Claude Code: complete commands, files and editor context",
     callback = safely.wrap("complete a prompt", function()
-      M.now(buf)
+      if cwd then
+        complete_file(buf, cwd)
+      else
+        M.now(buf)
+      end
     end),
   })
 end

@@ -257,12 +257,13 @@ return {
   },
   {
     name = "comments",
-    args = "[{state} | since | quickfix | remarks | tour | send | yank | import]",
-    doc = "Choose a comment and go to it, or list them in the quickfix window. {state} is `draft`, `sent`, `answered`, "
-      .. "`done` or `resolved`; by default all but the last. `since` shows what changed in this file since Claude got your "
-      .. "comment. `remarks` lists Claude's own comments in the quickfix window; `tour` goes to the first step of its tour. "
-      .. "`send` shows those that are not sent yet as one message, to be sent; `yank` yanks it. `import` makes comments of the quickfix list: of a linter, or of "
-      .. "another person's review.",
+    args = "[{state} | {action}]",
+    doc = "Choose a comment and go to it. {state} is `draft`, `sent`, `answered`, "
+      .. "`done` or `resolved`; by default all but the last. {action} is one of these: `quickfix` lists them in the quickfix "
+      .. "window. `since` shows what changed in this file since Claude got your comment. `remarks` lists Claude's own comments "
+      .. "in the quickfix window; `tour` goes to the first step of its tour. `send` shows those that are not sent yet as one "
+      .. "message, to be sent; `yank` yanks it. `import` makes comments of the quickfix list: of a linter, or of another "
+      .. "person's review.",
     choices = {
       "draft",
       "sent",

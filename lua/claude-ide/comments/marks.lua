@@ -43,7 +43,7 @@ local LINKS = {
 ---@type table<integer, claude-ide.comments.Mark[]> by buffer
 local marks = {}
 
----Buffers whose text is watched, and whether it was read anew, also by an undo, so that extmarks know nothing of it.
+---Buffers whose text is watched, and whether it was read again, also by an undo, so that extmarks know nothing of it.
 ---@type table<integer, { is_fresh?: boolean }?>
 local texts = {}
 
@@ -256,7 +256,7 @@ local function text_of(buf)
   return text
 end
 
----Where the lines of threads are, or that they were deleted. Nothing is known of a text that was read anew or replaced.
+---Where the lines of threads are, or that they were deleted. Nothing is known of a text that was read again or replaced.
 ---@param buf integer
 ---@return claude-ide.comments.Known[]
 local function known(buf)

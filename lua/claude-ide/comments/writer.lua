@@ -2,6 +2,7 @@
 local lazy = require("claude-ide.lazy")
 local at_exit = lazy("claude-ide.base.at_exit")
 local border = lazy("claude-ide.ui.border")
+local bus = lazy("claude-ide.base.bus")
 local ide_window = lazy("claude-ide.base.window")
 local key_list = lazy("claude-ide.ui.key_list")
 local notice = lazy("claude-ide.base.notice")
@@ -299,6 +300,7 @@ function M.open(opts, lnum, title)
   key_list.map(buf, option, M.close)
   follow(one, buffer_opts)
   resize(one)
+  bus.emit("comment_opened", buf)
   vim.cmd.startinsert({ bang = true })
 end
 
