@@ -3,6 +3,7 @@
 import pytest
 from terminal_steps import IDLE, SESSION, begin
 
+from harness.cli import submitting
 from harness.scripted_model import Reply
 
 pytestmark = [pytest.mark.cli, pytest.mark.every_nvim]
@@ -37,12 +38,10 @@ def test_a_round_is_sent_and_answered_beside_the_lines(start_with_claude, mock_a
         Reply(calls=[(said, {"id": 2, "text": "Changed.", "done": True})]),
         Reply(text="Both are answered."),
     )
-    asked = len(mock_api.requests)
     nvim.keys("ZZ")
     nvim.wait_notice("Sent 2 comments to Claude.")
-    nvim.wait(lambda: len(mock_api.requests) > asked + 1, what="the model to be asked")
-    prompt = str(mock_api.requests[-1]["messages"])
-    assert "[1] (question) a.txt:1\\n> one\\nWhy one?" in prompt and "[2] a.txt:3\\n> three\\nMake it THREE." in prompt
+    nvim.wait(lambda: mock_api.seen("[1] (question) a.txt:1\\n> one\\nWhy one?"), what="the model to be asked")
+    assert mock_api.seen("[2] a.txt:3\\n> three\\nMake it THREE.")
     nvim.wait_kind("proposal")
     nvim.wait_screen("Claude: It is the first.")  # beside the diff, too
     nvim.keys_count()
@@ -67,7 +66,8 @@ def test_a_round_on_what_an_ended_session_changed_resumes_it_if_the_user_says_so
         Reply(calls=[("Edit", edit)]),
         Reply(text="Changed."),
     )
-    nvim.keys("change it<CR>")
+    nvim.keys("change it")
+    nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
     nvim.wait_kind("proposal")
     nvim.keys_count()
     nvim.keys("ZZ")
@@ -82,9 +82,35 @@ def test_a_round_on_what_an_ended_session_changed_resumes_it_if_the_user_says_so
     nvim.keys("ZZ")
     nvim.wait_screen("(resume, where the comments belong)")
     mock_api.script(Reply(text="Because."))
-    asked = len(mock_api.requests)
     nvim.keys("<CR>")
     nvim.wait_notice("Sent 1 comment to Claude.")
-    nvim.wait(lambda: len(mock_api.requests) > asked, what="the model to be asked")
-    assert "[1] (question) a.txt:2\\n> TWO\\nWhy TWO?" in str(mock_api.requests[-1]["messages"])
+    nvim.wait(lambda: mock_api.seen("[1] (question) a.txt:2\\n> TWO\\nWhy TWO?"), what="the model to be asked")
     nvim.wait(f"(require('claude-ide.terminal').session() or {{}}).id == '{session}'", what="the session to be back")
+
+
+def test_a_rejection_carries_the_comments_and_is_answered(start_with_claude, mock_api):
+    nvim = start_with_claude(args=["a.txt"], files={"a.txt": TEXT}, notices=True)
+    begin(nvim, mock_api)
+    path = str(nvim.project / "a.txt")
+    edit = {"file_path": path, "old_string": "three", "new_string": "THREE"}
+    mock_api.script(Reply(calls=[("Read", {"file_path": path})]), Reply(calls=[("Edit", edit)]))
+    nvim.keys("go on")
+    nvim.wait_screen("go on")
+    nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
+    nvim.wait_kind("proposal")
+    nvim.keys_count()
+    nvim.keys("3Ggcc")
+    nvim.wait_kind("comment")
+    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
+    nvim.keys("not so loud<Esc>ZZ")
+    nvim.wait_kind("proposal")
+    nvim.keys_count()
+    sorry = {"id": 1, "text": "It stays as it is.", "done": True}
+    mock_api.script(Reply(calls=[("mcp__nvim__comment_reply", sorry)]), Reply(text="I am sorry."))
+    nvim.keys("ZQ")
+    nvim.wait_notice("Sent 1 comment to Claude.")
+    nvim.wait_notice("Claude answered comment 1.")
+    assert mock_api.seen(r"[1] a.txt:3 (in the proposal)\n> THREE\nnot so loud")
+    nvim.wait_screen("▎you: not so loud · Claude: It stays")
+    nvim.wait(IDLE, what="the turn to be over")
+    assert (nvim.project / "a.txt").read_text() == TEXT

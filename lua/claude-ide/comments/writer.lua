@@ -296,7 +296,8 @@ function M.open(opts, lnum, title)
   }
   show(one, title, { lnum - 1, 0 })
   draft = one
-  local option = { name = "close", keys = { "q" }, desc = "keep the comment" }
+  -- `ZZ` as it is would close the comment after the next keys, of which one may be `.`.
+  local option = { name = "close", keys = { "ZZ", "q" }, desc = "keep the comment" }
   key_list.map(buf, option, M.close)
   follow(one, buffer_opts)
   resize(one)
