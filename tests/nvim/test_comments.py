@@ -205,7 +205,7 @@ def test_files_are_completed_in_a_comment(start_nvim):
     nvim = start_nvim(args=["a.txt"], files=FILES | {"helper.txt": ""}, notices=True)
     nvim.keys("2G:Claude comment<CR>")
     nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
-    nvim.keys("use @hel")
+    nvim.keys("use @help")
     nvim.wait("vim.fn.pumvisible() == 1", what="the file to be offered")
     nvim.keys("<C-n><C-y> here<Esc>ZZ")
     wait_shown(nvim, (2, "▎you: use @helper.txt here (not sent)"))
