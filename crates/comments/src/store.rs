@@ -209,7 +209,7 @@ impl Store {
             contents = self.change(|latest| {
                 if let Some(from) = self.renamed(latest, place, &seen) {
                     let moved = latest.threads.iter_mut().filter(|thread| thread.path.as_ref() == Some(&from));
-                    moved.for_each(|thread| thread.path = Some(place.path.clone()));
+                    moved.for_each(|thread| thread.path.clone_from(&place.path));
                 }
                 Ok(latest.clone())
             })?;
@@ -249,6 +249,7 @@ impl Store {
     /// The former path of a file: nothing is there any more, this file has the very text that was commented on there, and it was made or
     /// renamed after the comment. A copy from before is another file.
     fn renamed(&self, contents: &Contents, place: &Place, seen: &Seen<'_>) -> Option<String> {
+        let here = place.path.as_deref()?;
         let name = seen.name.as_deref().filter(|_| !seen.text.trim_ascii().is_empty())?;
         let is_gone = |path: &str| {
             let found = fs::symlink_metadata(self.root.join(path));
@@ -262,9 +263,9 @@ impl Store {
             thread.side == Side::New && texts.contains(&Some(name))
         });
         candidates.find_map(|thread| {
-            let path = thread.path.as_ref().filter(|path| **path != place.path)?;
+            let path = thread.path.as_ref().filter(|path| *path != here)?;
             let commented = thread.entries.first()?.at;
-            (self.changed_at(&place.path)? > commented && is_gone(path)).then(|| path.clone())
+            (self.changed_at(here)? > commented && is_gone(path)).then(|| path.clone())
         })
     }
 

@@ -105,7 +105,11 @@ local function to_quickfix(root, threads)
       items[#items + 1] = {
         filename = root .. "/" .. thread.path,
         lnum = comments.lnum(thread),
-        text = ("%s%s: %s"):format(shown_state(thread), since and ", " .. since or "", marks.last_words(thread)),
+        text = ("%s%s: %s"):format(
+          shown_state(thread),
+          since and ", " .. since or "",
+          marks.last_words(thread)
+        ),
       }
     end
   end
