@@ -81,6 +81,7 @@ def test_a_round_on_what_an_ended_session_changed_resumes_it_if_the_user_says_so
     nvim.wait_kind("round")
     nvim.keys("ZZ")
     nvim.wait_screen("(resume, where the comments belong)")
+    nvim.wait_kind("choices")
     mock_api.script(Reply(text="Because."))
     nvim.keys("<CR>")
     nvim.wait_notice("Sent 1 comment to Claude.")

@@ -32,22 +32,20 @@ return found
 # Counts the pauses after which a comment is kept.
 PAUSES = """
 pauses = 0
-local new_timer = vim.uv.new_timer
-vim.uv.new_timer = function()
-  local timer = new_timer()
-  if not debug.getinfo(2, "S").source:find("comments/writer.lua", 1, true) then
-    return timer
-  end
-  local count = vim.schedule_wrap(function() pauses = pauses + 1 end)
-  return {
-    start = function(_, ms, again, run)
-      timer:start(ms, again, function()
-        run()
-        count()
+local timer = require("claude-ide.base.timer")
+local new = timer.new
+timer.new = function(doing)
+  local one = new(doing)
+  if doing == "keep what is typed in a comment" then
+    local start = one.start
+    function one:start(ms, fn)
+      start(self, ms, function()
+        fn()
+        pauses = pauses + 1
       end)
-    end,
-    close = function() timer:close() end,
-  }
+    end
+  end
+  return one
 end
 """
 
@@ -309,7 +307,7 @@ def test_a_round_on_what_another_session_changed_goes_where_the_user_says(start_
     nvim.wait_kind("round")
     assert nvim.lua("return #sent") == 0, "asked, and none chosen"
     nvim.keys("ZZ")
-    nvim.wait_screen("“The current” (current)")
+    nvim.wait_kind("choices")
     nvim.keys("<CR>")
     nvim.wait("#sent == 1", what="the round to be sent")
     assert nvim.lua("return sent") == ["other"]

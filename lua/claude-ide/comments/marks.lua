@@ -7,6 +7,7 @@ local highlights = lazy("claude-ide.ui.highlights")
 local ide_width = lazy("claude-ide.base.width")
 local store = lazy("claude-ide.comments.store")
 local target = lazy("claude-ide.comments.target")
+local timers = lazy("claude-ide.base.timer")
 
 local M = {}
 
@@ -55,8 +56,9 @@ local drawn_level = {}
 ---@type table<string, true?>
 local unfolded = {}
 
----@type table<integer, uv.uv_timer_t> by buffer
-local timers = {}
+---Pauses before buffers are drawn again.
+---@type table<integer, claude-ide.Timer?>
+local pauses = {}
 
 ---@param entry claude-ide.comments.Entry
 ---@return string name
@@ -355,19 +357,12 @@ local function draw_in_a_pause(buf)
   if not marks[buf] then
     return
   end
-  local timer = timers[buf] or assert(vim.uv.new_timer())
-  timers[buf] = timer
-  timer:start(
-    PAUSE_MS,
-    0,
-    vim.schedule_wrap(function()
-      if timers[buf] == timer then
-        timers[buf] = nil
-        timer:close()
-        M.draw(buf)
-      end
-    end)
-  )
+  local pause = pauses[buf] or timers.new("draw comments")
+  pauses[buf] = pause
+  pause:start(PAUSE_MS, function()
+    pauses[buf] = nil
+    M.draw(buf)
+  end)
 end
 
 ---Draws all that is on the screen.

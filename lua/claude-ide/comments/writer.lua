@@ -10,6 +10,7 @@ local own_buffer = lazy("claude-ide.ui.own_buffer")
 local position = lazy("claude-ide.base.position")
 local safely = lazy("claude-ide.base.safely")
 local store = lazy("claude-ide.comments.store")
+local timers = lazy("claude-ide.base.timer")
 local user_write = lazy("claude-ide.ui.user_write")
 
 local M = {}
@@ -199,7 +200,7 @@ end
 
 ---@param opts claude-ide.ui.own_buffer.Opts
 local function follow(one, opts)
-  local timer = assert(vim.uv.new_timer())
+  local timer = timers.new("keep what is typed in a comment")
   ---@param events vim.api.keyset.events|vim.api.keyset.events[]
   ---@param desc string
   ---@param run fun(event: vim.api.keyset.create_autocmd.callback_args)
@@ -216,18 +217,14 @@ local function follow(one, opts)
   end
   on({ "TextChanged", "TextChangedI" }, "keep what is typed in a comment", function()
     vim.bo[one.buf].modified = false
-    timer:start(
-      PAUSE_MS,
-      0,
-      vim.schedule_wrap(function()
-        if draft == one then
-          if words_of(one) ~= "" then -- an emptied comment goes with its window: until then words may follow
-            keep(one)
-          end
-          resize(one)
+    timer:start(PAUSE_MS, function()
+      if draft == one then
+        if words_of(one) ~= "" then -- an emptied comment goes with its window: until then words may follow
+          keep(one)
         end
-      end)
-    )
+        resize(one)
+      end
+    end)
   end)
   on("BufUnload", "keep a comment at `:edit`", function()
     opts.lines = vim.api.nvim_buf_get_lines(one.buf, 0, -1, false)
@@ -257,7 +254,7 @@ local function follow(one, opts)
   end)
   -- Wiping a buffer of ours emits no event.
   one.stop = function()
-    timer:close()
+    timer:stop()
   end
 end
 
