@@ -1,6 +1,9 @@
 // Run by `claude plugin test`, on a copy whose hooks/neovim.js names a Neovim (tests/e2e/test_bridge_real_cli.py).
 import { expect, mock, test } from "claude-code/testing"
 
+// The kit's own limit of 5 s ends a test on a busy machine.
+const PATIENT = { timeoutMs: 60_000 }
+
 const DENIED = { decision: "deny", reason: "it is risky" }
 const CALL = { tool: "Bash", input: { command: "ls" }, tool_use_id: "toolu_1", approver: "classifier" }
 const GARBAGE = ["", "null", "{}", '{"result":{}}', '{"result":{"content":[{"text":"{"}]}}', '{"error":{"code":1}}']
@@ -29,7 +32,7 @@ const ordering = (orders) => (name) => {
 }
 const named = (calls, name) => calls.filter((call) => call.name === name)
 
-test("a refusal becomes a question while the user is there", async ($, on) => {
+test("a refusal becomes a question while the user is there", PATIENT, async ($, on) => {
   mock.clock(on)
   on("tool.judge", async () => DENIED)
   const calls = neovim(on, () => answer(true))
@@ -38,14 +41,14 @@ test("a refusal becomes a question while the user is there", async ($, on) => {
   expect(calls).toEqual([{ name: "refused", args, url: "http://127.0.0.1:1/mod", authorization: "Bearer secret" }])
 })
 
-test("a refusal stays one while the user is elsewhere", async ($, on) => {
+test("a refusal stays one while the user is elsewhere", PATIENT, async ($, on) => {
   mock.clock(on)
   on("tool.judge", async () => DENIED)
   neovim(on, () => answer(false))
   expect(await $.tool.judge(CALL)).toEqual(DENIED)
 })
 
-test("a refusal stays one when Neovim answers rubbish or is gone", async ($, on) => {
+test("a refusal stays one when Neovim answers rubbish or is gone", PATIENT, async ($, on) => {
   mock.clock(on)
   on("tool.judge", async () => DENIED)
   const answers = [...GARBAGE.map(response), { deny: "refused" }]
@@ -54,7 +57,7 @@ test("a refusal stays one when Neovim answers rubbish or is gone", async ($, on)
   for (let number = 0; number < count; number++) expect(await $.tool.judge(CALL)).toEqual(DENIED)
 })
 
-test("a refusal stays one when Neovim does not answer in time", async ($, on) => {
+test("a refusal stays one when Neovim does not answer in time", PATIENT, async ($, on) => {
   const clock = mock.clock(on)
   on("tool.judge", async () => DENIED)
   neovim(on, never)
@@ -63,7 +66,7 @@ test("a refusal stays one when Neovim does not answer in time", async ($, on) =>
   expect(await verdict).toEqual(DENIED)
 })
 
-test("what is allowed or asked about is none of our business", async ($, on) => {
+test("what is allowed or asked about is none of our business", PATIENT, async ($, on) => {
   mock.clock(on)
   const verdicts = [{ decision: "allow" }, { decision: "ask", reason: "a rule" }]
   on("tool.judge", async () => verdicts.at(-1))
@@ -74,7 +77,7 @@ test("what is allowed or asked about is none of our business", async ($, on) => 
   expect(calls).toEqual([])
 })
 
-test("orders are carried out, and what has become of them is reported", async ($, on) => {
+test("orders are carried out, and what has become of them is reported", PATIENT, async ($, on) => {
   const clock = mock.clock(on)
   const submitted = []
   on("prompt.submit", async (_, event) => {
@@ -97,7 +100,7 @@ test("orders are carried out, and what has become of them is reported", async ($
   expect(done.sort()).toEqual([["1", true, ""], ["2", false, "a hook is against it"], ["3", false, "Error: unknown order: dance"]])
 })
 
-test("a Neovim that is gone is left alone until the next turn", async ($, on) => {
+test("a Neovim that is gone is left alone until the next turn", PATIENT, async ($, on) => {
   const clock = mock.clock(on)
   on("session.start", async (_, { cwd }) => ({ cwd }))
   on("turn.start", async (_, event) => event)
@@ -112,7 +115,7 @@ test("a Neovim that is gone is left alone until the next turn", async ($, on) =>
   expect(calls.length).toBe(6)
 })
 
-test("what calls did is told while it is wanted, without the texts", async ($, on) => {
+test("what calls did is told while it is wanted, without the texts", PATIENT, async ($, on) => {
   const clock = mock.clock(on)
   on("session.start", async (_, { cwd }) => ({ cwd }))
   const text = "x".repeat(5000)
