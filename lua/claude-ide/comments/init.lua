@@ -228,7 +228,7 @@ function M.show_since()
   local root, threads = at_cursor()
   local thread = vim.iter(threads):find(function(one)
     return one.round ~= nil
-  end)
+  end) --[[@as claude-ide.comments.Thread?]]
   if not root or not shown then
     return nil, "There is no file here."
   elseif not thread then

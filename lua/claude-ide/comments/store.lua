@@ -179,7 +179,7 @@ end
 
 ---The steps of Claude's tour.
 ---@param root string
----@return claude-ide.comments.Thread[] in order
+---@return claude-ide.comments.Thread[] steps in order
 function M.tour(root)
   local steps = vim.tbl_filter(function(thread)
     return thread.step ~= nil and thread.state ~= "resolved"
