@@ -147,11 +147,11 @@ end
 ---@return boolean? ok
 ---@return string? err
 local function yank(root)
-  local text, why = outbox.message(root)
-  if not text then
-    return nil, why --[[@as string]]
+  local round, why = outbox.round(root)
+  if not round then
+    return nil, why
   end
-  vim.fn.setreg(vim.v.register, text, "V")
+  vim.fn.setreg(vim.v.register, round.text, "V")
   notice.info(("The message is in register %s."):format(vim.v.register))
   return true
 end

@@ -36,7 +36,21 @@ end
 ---@field said claude-ide.comments.Said[]
 ---@field text string
 
----The comments on files that wait to be sent.
+---Those that wait to be sent, as one message.
+---@param root string
+---@param matches? fun(thread: claude-ide.comments.Thread): boolean
+---@return claude-ide.comments.Round? nil: there are none, or they cannot be read
+---@return string? err why they cannot be read
+function M.waiting(root, matches)
+  local said = M.to_send(root, matches)
+  if not said[1] then
+    return nil
+  end
+  local text, err = M.message(root, said)
+  return text and { root = root, said = said, text = text } or nil, err
+end
+
+---Those on files.
 ---@param files string[] absolute
 ---@return claude-ide.comments.Round? nil: there are none, or they cannot be read
 function M.on_files(files)
@@ -45,11 +59,9 @@ function M.on_files(files)
   for _, path in ipairs(files) do
     wanted[paths.relative(path, root)] = true
   end
-  local said = M.to_send(root, function(thread)
+  return (M.waiting(root, function(thread)
     return wanted[thread.path or ""] == true
-  end)
-  local text = said[1] and M.message(root, said)
-  return text and { root = root, said = said, text = text } or nil
+  end))
 end
 
 ---@return boolean

@@ -45,8 +45,8 @@ local function sessions_of(round)
   return found
 end
 
----@param round claude-ide.comments.Round
 ---@param receiver claude-ide.outbox.Receiver
+---@param round claude-ide.comments.Round
 local function give_to(receiver, round)
   comments_round.begin(round.root, round.said)
   outbox.send({
@@ -164,16 +164,15 @@ end
 
 ---The comments that wait, as one message.
 ---@param root string
----@return string? text
----@return string|claude-ide.comments.Said[] said or why there is none
-function M.message(root)
-  local said = comments_round.to_send(root)
-  if not said[1] then
-    local waits = comments_round.is_on_its_way()
-    return nil, waits and "The comments wait in the outbox." or "There are no comments to send."
+---@return claude-ide.comments.Round?
+---@return string? why there is none
+function M.round(root)
+  local round, err = comments_round.waiting(root)
+  if round or err then
+    return round, err
   end
-  local text, err = comments_round.message(root, said)
-  return text, text and said or err or ""
+  local waits = comments_round.is_on_its_way()
+  return nil, waits and "The comments wait in the outbox." or "There are no comments to send."
 end
 
 ---What waits for the user's answer in the session that gets the comments, and can be rejected with them.
@@ -236,11 +235,10 @@ function M.send()
     vim.api.nvim_set_current_win(shown)
     return true
   end
-  local text, said = M.message(root)
-  if not text or type(said) == "string" then
-    return nil, said --[[@as string]]
+  local round, why = M.round(root)
+  if not round then
+    return nil, why
   end
-  local round = { root = root, said = said, text = text }
   local request = waiting_request(round)
   if not request then
     preview(round, TO_SEND)
