@@ -169,8 +169,6 @@ local changed = {}
 ---@type table<integer, string>
 local told = {}
 local timer = timers.new("tell clients of diagnostics")
----Whether clients are told.
-local is_on = false
 
 ---Notifies clients of changed buffers.
 local function tell()
@@ -198,7 +196,7 @@ end
 ---@param buf integer
 function M.on_changed(buf)
   changed[buf] = true
-  if is_on and not timer:is_active() then
+  if not timer:is_active() then
     timer:start(config.get().diagnostics.debounce_ms, tell)
   end
 end
@@ -210,7 +208,6 @@ function M.is_due()
 end
 
 local function start()
-  is_on = true
   stamp.attach()
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
   vim.api.nvim_create_autocmd("DiagnosticChanged", {
@@ -252,7 +249,7 @@ end
 local function stop()
   vim.api.nvim_create_augroup(GROUP, { clear = true })
   stamp.detach()
-  changed, told, is_on = {}, {}, false
+  changed, told = {}, {}
   timer:stop()
 end
 
