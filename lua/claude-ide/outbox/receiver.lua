@@ -83,7 +83,7 @@ function M.find(wanted, done)
   local only = receivers[1]
   if not only then
     done(nil, problem or "Claude is not running: `:Claude` starts it")
-  elseif not receivers[2] and only.session == here and (not wanted[1] or wanted[1] == here) then
+  elseif only.session == here and not ids[2] then
     done(only)
   else
     ask(receivers, here, done)
