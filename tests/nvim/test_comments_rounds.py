@@ -42,3 +42,22 @@ def test_the_list_and_a_diff_show_what_changed_since_the_round(start_nvim):
     assert [nvim.lines(buf)[1] for buf in sides] == ["two", "TWO!"]
     nvim.keys("q")
     nvim.wait("vim.fn.expand('%:t') == 'a.txt' and vim.fn.tabpagenr('$') == 1", what="the file to be shown again")
+
+
+PLAN = """
+local store, target = require("claude-ide.comments.store"), require("claude-ide.comments.target")
+local buf = vim.api.nvim_get_current_buf()
+target.set_plan(buf, "session")
+local shown = target.of(buf, 1, 1)
+local id = assert(store.add(shown, "user", "why?"))
+assert(store.change(shown.root, { sent = { { id = id, words = "why?" } } }))
+require("claude-ide.comments.marks").draw(buf)
+local ok, err = require("claude-ide.comments").show_since()
+return { ok or false, err }
+"""
+
+
+def test_a_comment_on_a_plan_has_no_file_that_could_have_changed(start_nvim):
+    nvim = start(start_nvim)
+    nvim.cmd("enew")
+    assert nvim.lua(PLAN) == [False, "There is no file here."]

@@ -229,7 +229,7 @@ function M.show_since()
   local thread = vim.iter(threads):find(function(one)
     return one.round ~= nil
   end) --[[@as claude-ide.comments.Thread?]]
-  if not root or not shown then
+  if not root or not shown or not shown.path then
     return nil, "There is no file here."
   elseif not thread then
     for _, one in ipairs(store.threads(root)) do
@@ -374,11 +374,13 @@ end
 function M.jump(step)
   marks.attach()
   local buf, lnum = vim.api.nvim_get_current_buf(), vim.fn.line(".")
-  local tour = store.tour(M.root())
-  local at_step = tour[1] and step_here(M.root(), tour)
+  local shown = target.shown_in(buf)
+  local root = M.root()
+  local tour = store.tour(root)
+  local at_step = tour[1] and step_here(root, tour)
   if at_step then
     local none = step > 0 and "The tour ends here." or "The tour begins here."
-    return go_to_step(M.root(), tour[at_step + step], none)
+    return go_to_step(root, tour[at_step + step], none)
   end
   local lines = marks.lines(buf)
   for at = step > 0 and 1 or #lines, step > 0 and #lines or 1, step do
@@ -389,8 +391,6 @@ function M.jump(step)
       return true
     end
   end
-  local shown = target.shown_in(buf)
-  local root = M.root()
   local here, threads = shown and shown.path or "", M.in_order(root)
   for at = step > 0 and 1 or #threads, step > 0 and #threads or 1, step do
     local path = threads[at].path
