@@ -313,6 +313,26 @@ def test_a_round_on_what_another_session_changed_goes_where_the_user_says(start_
     assert nvim.lua("return sent") == ["other"]
 
 
+@pytest.mark.parametrize("sessions", [["current", "elsewhere"], ["elsewhere", "current"]])
+def test_the_comments_of_a_session_that_cannot_be_reached_go_to_no_other_unasked(start_nvim, sessions):
+    nvim = start(start_nvim)
+    nvim.lua(
+        """
+        require("claude-ide.terminal").session = function() return { id = "current" } end
+        require("claude-ide.outbox.route").of = function(id)
+          if id == "current" then return { kind = "terminal", live = { id = id, name = "The current" } } end
+          return nil, "it runs in another terminal"
+        end
+        require("claude-ide.outbox.receiver").find(..., function(receiver) given = receiver.session end)
+        """,
+        sessions,
+    )
+    nvim.wait_kind("choices")
+    assert nvim.lua("return given or vim.NIL") is None
+    nvim.keys("<CR>")
+    nvim.wait("given == 'current'", what="the chosen session")
+
+
 @pytest.mark.every_nvim
 def test_an_agent_sees_what_was_sent_answers_it_and_points_at_lines(start_nvim, connect_agent):
     nvim = start(start_nvim)
