@@ -138,8 +138,8 @@ impl Identity {
     /// This process ends: other users are kept from the port while clients of it try to come back.
     pub(crate) fn hold_port(&self) {
         let is_awaited = self.known().iter().any(|known| *known.endpoint == *IDE);
-        let state = self.state();
-        if let Some((_, listener)) = state.kept.as_ref().filter(|_| is_awaited)
+        let kept = self.state().kept.take();
+        if let Some((_, listener)) = kept.filter(|_| is_awaited)
             && let Err(error) = claude_ide_http::hold(listener, RECONNECTS)
         {
             tracing::warn!(%error, "the port cannot be held for clients that come back");
