@@ -26,6 +26,10 @@ only_native_loads_the_library() { # library/install.lua loads a download for a c
 one_module_closes_windows() {
   ! grep -rnE --include='*.lua' 'nvim_win_(close|hide)' lua plugin | grep -v '^lua/claude-ide/base/window\.lua:'
 }
+# Elsewhere an error in a redraw, and `<C-c>` is one, would show a stack trace.
+one_module_draws() {
+  ! grep -rn --include='*.lua' 'nvim_set_decoration_provider' lua plugin | grep -v '^lua/claude-ide/base/redraw\.lua:'
+}
 # The dependencies between Lua modules: no cycles, no upward edges (scripts/rooms.lua).
 require_graph() { "$(nvim_path 0.12)" -l scripts/require-graph.lua; }
 # The same of the modules of each crate, without layers.
@@ -87,6 +91,7 @@ check no-oxi-api no_oxi_api
 check unsafe unsafe_is_counted
 check one-door-to-the-library only_native_loads_the_library
 check one-module-closes-windows one_module_closes_windows
+check one-module-draws one_module_draws
 check require-graph require_graph
 check rust-cycles rust_cycles
 check lazy-plugin-files startup_requires_nothing

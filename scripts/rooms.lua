@@ -33,7 +33,7 @@ return {
       },
       { "width" },
       { "bus", "lsp", "retry", "safely", "one_line" },
-      { "slice", "timer" },
+      { "redraw", "slice", "timer" },
       { "waits" },
       { "notice" },
     },

@@ -5,6 +5,7 @@
 local lazy = require("claude-ide.lazy")
 local highlights = lazy("claude-ide.ui.highlights")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
+local redraw = lazy("claude-ide.base.redraw")
 local waits = lazy("claude-ide.base.waits")
 
 ---@class claude-ide.board.Canvas
@@ -40,7 +41,7 @@ local canvases = setmetatable({}, { __mode = "v" })
 
 local provide = require("claude-ide.base.once")(function()
   highlights.link(LINKS)
-  vim.api.nvim_set_decoration_provider(namespace, {
+  redraw.on(namespace, "draw the board", {
     on_win = function(_, _, buf)
       return canvases[buf] ~= nil
     end,

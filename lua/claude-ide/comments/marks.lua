@@ -5,6 +5,7 @@ local lazy = require("claude-ide.lazy")
 local bus = lazy("claude-ide.base.bus")
 local highlights = lazy("claude-ide.ui.highlights")
 local ide_width = lazy("claude-ide.base.width")
+local redraw = lazy("claude-ide.base.redraw")
 local store = lazy("claude-ide.comments.store")
 local target = lazy("claude-ide.comments.target")
 local timers = lazy("claude-ide.base.timer")
@@ -450,7 +451,7 @@ M.attach = require("claude-ide.base.once")(function()
   )
   on({ "TextChanged", "InsertLeave" }, "follow the lines of comments", draw_in_a_pause)
   -- Diff mode comes and goes without events.
-  vim.api.nvim_set_decoration_provider(namespace, {
+  redraw.on(namespace, "follow diff mode", {
     on_win = function(_, _, buf)
       if marks[buf] and drawn_level[buf] ~= is_level(buf) then
         drawn_level[buf] = is_level(buf)

@@ -2,6 +2,9 @@
 -- The other sign is drawn again above itself, underlined. With `signcolumn=number` a line number's highlight is not drawn beside a sign,
 -- so the sign itself is marked.
 -- Signs of other plugins change without an event, but not without a redraw: each redraw checks the lines it draws.
+local lazy = require("claude-ide.lazy")
+local redraw = lazy("claude-ide.base.redraw")
+
 local M = {}
 
 local GROUP = "ClaudeSignCovered"
@@ -129,7 +132,7 @@ end
 ---@param ours integer the namespace of our signs
 ---@param is_marked fun(buf: integer): boolean whether a buffer has signs of ours
 function M.attach(ours, is_marked)
-  vim.api.nvim_set_decoration_provider(namespace, {
+  redraw.on(namespace, "check the signs", {
     on_win = function(_, _, buf, first, last)
       if is_marked(buf) and not select(3, look(buf, first, last, ours)) then
         -- Marks cannot be changed during a redraw.

@@ -7,6 +7,7 @@ local diffview_hunks = lazy("claude-ide.ui.diffview.hunks")
 local first_change = lazy("claude-ide.ui.diffview.first_change")
 local key_list = lazy("claude-ide.ui.key_list")
 local nearest_first = lazy("claude-ide.ui.diffview.nearest_first")
+local redraws = lazy("claude-ide.base.redraw")
 local removed_lines = lazy("claude-ide.ui.diffview.removed_lines")
 
 local M = {}
@@ -178,7 +179,7 @@ end
 ---Draws removed lines anew when a window's width for text has changed. Only a redraw finds that out: signs that come later widen the
 ---sign column.
 local function follow_looks()
-  vim.api.nvim_set_decoration_provider(looks, {
+  redraws.on(looks, "follow the width of a diff", {
     on_end = next(shown) and function()
       for self in pairs(shown) do
         if is_shown(self) and not vim.deep_equal(look_of(self.win), self.look) then

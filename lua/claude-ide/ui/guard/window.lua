@@ -5,6 +5,7 @@ local times = require("claude-ide.base.guard_times")
 local lazy = require("claude-ide.lazy")
 local guard_typing = lazy("claude-ide.ui.guard.typing")
 local notice = lazy("claude-ide.base.notice")
+local redraw = lazy("claude-ide.base.redraw")
 
 local M = {}
 
@@ -95,7 +96,7 @@ local function listen()
   if is_needed ~= is_listening then
     is_listening = is_needed
     vim.on_key(is_needed and note_key or nil, namespace)
-    vim.api.nvim_set_decoration_provider(namespace, is_needed and { on_win = note_drawn } or {})
+    redraw.on(namespace, "note what the user sees", is_needed and { on_win = note_drawn } or {})
   end
 end
 
