@@ -182,6 +182,33 @@ def test_a_deleted_line_is_not_taken_for_one_that_looks_alike(start_nvim):
     wait_shown(nvim, (1, "▎you: one (not sent)"), (5, "▎you: two (not sent)"))
 
 
+def test_what_stands_below_the_last_line_in_the_window_comes_into_sight(start_nvim):
+    many = "".join(f"line {lnum}\n" for lnum in range(1, 101))
+    nvim = start_nvim(args=["many.txt"], files={"many.txt": many, ".git/HEAD": "ref: refs/heads/main\n"})
+    nvim.cmd("setlocal winbar=many")
+    last = nvim.lua("vim.cmd('normal! 50GztL') return vim.fn.line('.')")
+    write(nvim, last, "first<CR>second<CR>third")
+    nvim.wait_screen("▎you: first second third (not sent)")
+    nvim.lua("require('claude-ide.comments').toggle()")
+    nvim.wait_screen("▎     third")
+    assert nvim.lua("return { vim.fn.line('.'), vim.fn.line('w0') }") == [last, 54]
+    nvim.cmd("normal! 100G")  # nothing is below, and nothing moves
+    top = nvim.lua("return vim.fn.line('w0')")
+    nvim.lua("require('claude-ide.comments').toggle()")
+    assert nvim.lua("return vim.fn.line('w0')") == top
+
+
+def test_a_short_text_leaves_its_room_to_the_answer(start_nvim, connect_agent):
+    nvim = start(start_nvim)
+    agent = connect_agent(nvim)
+    write(nvim, 2, "why?")
+    sent = [{"id": 1, "words": "why?"}]
+    nvim.lua("local s = require('claude-ide.comments.store') assert(s.change(s.root_of(), { sent = ... }))", sent)
+    answer = "Because " + "it is so " * 9
+    agent.call("comment_reply", id=1, text=answer)
+    nvim.wait_screen(f"▎you: why? · Claude: {answer}".rstrip())
+
+
 @pytest.mark.every_nvim
 def test_a_repeat_comments_on_as_many_lines_and_a_count_says_how_many(start_nvim):
     nvim = start(start_nvim)

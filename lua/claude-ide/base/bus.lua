@@ -35,6 +35,7 @@ local M = {}
 ---| "session_stopped" # fun(id: string): the user interrupts its turn
 ---| "comments_changed" # fun(root: string): the threads of a worktree
 ---| "comment_opened" # fun(buf: integer): the user writes one
+---| "comment_closed" # fun(): the window in which the user wrote it has gone
 ---| "comments_to_send" # fun(): the user sends what is written
 ---| "outbox_changed" # fun(): what waits to be said to sessions has changed
 ---| "session_renamed" # fun(id: string)

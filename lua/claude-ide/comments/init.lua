@@ -217,6 +217,7 @@ function M.toggle()
     return nil, "There is no comment here."
   end
   marks.toggle(root, threads)
+  marks.reveal()
   return true
 end
 
@@ -282,6 +283,7 @@ function M.go_to(root, thread)
   thread = store.thread(root, thread.id) or thread
   vim.api.nvim_win_set_cursor(0, { math.min(M.lnum(thread), vim.api.nvim_buf_line_count(buf)), 0 })
   vim.cmd("normal! zv")
+  marks.reveal()
   if not thread.anchor then
     continue(1, root, thread)
   end
@@ -334,6 +336,7 @@ local function go_to_step(root, step, none)
   if ok then
     last_step[root] = step.id
     marks.unfold(root, step.id)
+    marks.reveal()
   end
   return ok, err
 end
@@ -388,6 +391,7 @@ function M.jump(step)
       vim.cmd("normal! m'")
       vim.api.nvim_win_set_cursor(0, { lines[at], 0 })
       vim.cmd("normal! zv")
+      marks.reveal()
       return true
     end
   end

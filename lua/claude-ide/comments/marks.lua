@@ -121,14 +121,20 @@ local function brief(root, thread, kind, cells)
   local notes = note(root, thread, kind)
   local rest = notes ~= "" and (" (%s)"):format(notes) or ""
   local more = #thread.entries > 2 and (" (%d)"):format(#thread.entries) or ""
-  local left = cells - 4 - ide_width.of(rest) - #more
-  local shown = last ~= first and { first, last } or { first }
-  local each = math.max(math.floor(left / #shown) - 10, 10)
-  local chunks = { { "▎", "ClaudeCommentSign" } }
-  for at, entry in ipairs(shown) do
+  local left = cells - 1 - ide_width.of(rest) - #more
+  local said = {} ---@type { label: string, group: string, words: string, cells: integer }[]
+  for at, entry in ipairs(last ~= first and { first, last } or { first }) do
     local who, group = author(entry)
-    chunks[#chunks + 1] = { (at > 1 and " · " or "") .. who .. ": ", group }
-    chunks[#chunks + 1] = { ide_width.cut(in_a_line(entry.words), each), "ClaudeComment" }
+    local label, words = (at > 1 and " · " or "") .. who .. ": ", in_a_line(entry.words)
+    said[at] = { label = label, group = group, words = words, cells = ide_width.of(words) }
+    left = left - ide_width.of(label)
+  end
+  local chunks = { { "▎", "ClaudeCommentSign" } }
+  for at, one in ipairs(said) do
+    local other = said[3 - at] -- what is short leaves its room to the other
+    local room = other and math.max(math.floor(left / 2), left - other.cells) or left
+    chunks[#chunks + 1] = { one.label, one.group }
+    chunks[#chunks + 1] = { ide_width.cut(one.words, math.max(room, 10)), "ClaudeComment" }
   end
   chunks[#chunks + 1] = { more, "ClaudeComment" }
   chunks[#chunks + 1] = { rest, "ClaudeCommentNote" }
@@ -402,6 +408,32 @@ function M.lines(buf)
   return lines
 end
 
+---Scrolls the current window until the threads at the cursor are visible below their lines, if they have room there.
+function M.reveal()
+  local buf, row = vim.api.nvim_get_current_buf(), vim.fn.line(".") - 1
+  local bottom = row
+  for _, mark in ipairs(marks[buf] or {}) do
+    local first = vim.api.nvim_buf_get_extmark_by_id(buf, namespace, mark.extmark, {})[1]
+    if first and row >= first and row < first + mark.count then
+      bottom = math.max(bottom, first + mark.count - 1)
+    end
+  end
+  local below = 0
+  local at_bottom = { bottom, 0 }
+  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, namespace, at_bottom, at_bottom, { details = true })) do
+    below = below + #(mark[4] --[[@as vim.api.keyset.extmark_details]].virt_lines or {})
+  end
+  if below == 0 then
+    return
+  end
+  local shown = vim.api.nvim_win_text_height(0, { start_row = vim.fn.line("w0") - 1, end_row = bottom }).all
+  local hidden = shown + below - vim.fn.winheight(0)
+  local scrolled = math.min(hidden, vim.fn.winline() - 1 - vim.wo.scrolloff)
+  if scrolled > 0 then
+    vim.cmd("normal! " .. scrolled .. vim.keycode("<C-e>"))
+  end
+end
+
 ---Shows a thread whole.
 ---@param root string
 ---@param id integer
@@ -430,6 +462,7 @@ M.attach = require("claude-ide.base.once")(function()
   end
   define()
   bus.on("comments_changed", M.refresh)
+  bus.on("comment_closed", M.reveal)
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
   ---@param events vim.api.keyset.events|vim.api.keyset.events[]
   ---@param desc string
