@@ -115,6 +115,8 @@ class Beginning:
     prompt: str = PROMPT
     """What Claude is asked once it is connected; empty: the keys of a scene ask."""
     answer: str = "Done. The search ignores case now, and the shelf is written in a readable form."
+    replies: Sequence[dict[str, object]] = ()
+    """What Claude replies to the user's comments, one after another."""
     chat: bool = False
     """In a chat, not in the terminal."""
     others: Callable[[Sessions, Path], None] | None = None
@@ -353,9 +355,37 @@ BEGINNINGS = (
                 columns=76,
                 rows=30,
                 text=True,
+                leave=("q",),
+            ),
+            Scene(
+                "comments",
+                (
+                    ":Claude review<CR>",
+                    Shown("2 files"),
+                    "]f",
+                    "18Ggcc",
+                    Shown("empty removes"),
+                    "Do old files load?<Esc>ZZ",
+                    Shown("(not sent)"),
+                    "29Ggcc",
+                    Shown("empty removes"),
+                    "Why not lower()?<Esc>ZZ",
+                    "gS",
+                    Shown("[2]"),
+                    "ZZ",
+                    Shown("casefold() also"),
+                    "gC",
+                ),
+                ("Yes, it reads both. (says it is done)", "Shall I use lower()?"),
+                columns=108,
+                rows=33,
             ),
         ),
         options={"diff": {"layout": "unified"}},
+        replies=(
+            {"id": 1, "text": "Yes, it reads both.", "done": True},
+            {"id": 2, "text": "casefold() also finds “strasse” in “Straße”, which lower() does not. Shall I use lower()?"},
+        ),
     ),
     Beginning(
         "acceptEdits",
@@ -403,18 +433,23 @@ USAGE = {
 class Script:
     """A model that makes its calls one after another and then is done."""
 
-    def __init__(self, calls: list[tuple[str, dict[str, object]]], answer: str) -> None:
-        self._calls, self._answer = calls, answer
+    def __init__(
+        self, calls: list[tuple[str, dict[str, object]]], answer: str, replies: Sequence[dict[str, object]]
+    ) -> None:
+        self._calls, self._answer, self._replies = calls, answer, replies
 
     def __call__(self, messages: list[dict[str, object]]) -> Reply:
+        calls = self._calls
+        if "[1] " in json.dumps(messages):  # the comments have been sent
+            calls = calls + [("mcp__nvim__comment_reply", reply) for reply in self._replies]
         done = sum(
             block.get("type") == "tool_use"
             for message in messages
             if message["role"] == "assistant" and isinstance(message["content"], list)
             for block in message["content"]
         )
-        if done < len(self._calls):
-            return Reply("I'll make the search ignore case." if not done else "", [self._calls[done]])
+        if done < len(calls):
+            return Reply("I'll make the search ignore case." if not done else "", [calls[done]])
         return Reply(self._answer)
 
 
@@ -423,7 +458,7 @@ def take(beginning: Beginning, scenes: Sequence[Scene], nvim: Path, claude: Path
     folder = Path(tempfile.mkdtemp(prefix="claude-ide-picture-")).resolve()
     project = folder / "shelf"
     shutil.copytree(HERE / "shelf", project)
-    api = MockApi(Script(beginning.calls(project), beginning.answer))
+    api = MockApi(Script(beginning.calls(project), beginning.answer, beginning.replies))
     api.usage = USAGE
     terminal = browser = None
     home = folder / "home"

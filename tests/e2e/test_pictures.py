@@ -32,6 +32,7 @@ SHOWN = {
     "chat": ["casefold", "accept", "Read shelf.py", "waits for your permission", "#lines:shelf.py:33-35"],
     "proposal": ["casefold"],
     "changes": ["2 files", "casefold"],
+    "comments": ["you: ", "Why not lower()?", "casefold() also finds", "(says it is done)", "▎2"],
 }
 
 TOGETHER = (
@@ -39,7 +40,7 @@ TOGETHER = (
     ("board",),
     ("card", "page-list", "page-phone"),
     ("diff-vertical", "diff-unified", "proposal"),
-    ("review", "changes"),
+    ("review", "changes", "comments"),
     ("transcript", "page", "page-dark"),
     ("chat",),
 )
