@@ -137,6 +137,11 @@ class Nvim:
         """Adds keys to the input buffer directly: Neovim finds them at its next check, before anything else that waits."""
         self._rpc.notify("nvim_input", keys)
 
+    def stop_insert(self) -> None:
+        """Ends Insert or Terminal mode, and waits until it has ended: until then, nothing takes the focus."""
+        self.cmd("stopinsert")
+        self.wait("not vim.api.nvim_get_mode().mode:find('^[itR]')", what="Normal mode")
+
     def interrupt(self) -> None:
         """A `<C-c>` while Neovim does not wait for a key: it is not mapped then."""
         self.lua(

@@ -377,7 +377,7 @@ def it_goes_on_in_the_terminal_and_back(nvim):
     assert nvim.lua("return vim.uv.kill(...) == nil", pid, 0), "the chat's process is gone"
     nvim.wait_screen("remember")
     nvim.answer(2)
-    nvim.cmd("stopinsert")
+    nvim.stop_insert()
     nvim.cmd(f"Claude chat --resume {session} SAY again")
     wait_text(nvim, "\nagain")
     assert nvim.asked()[0]["prompt"] == "This session runs in the terminal"
@@ -398,7 +398,7 @@ def it_goes_on_where_another_session_in_the_terminal_is_kept(nvim):
         nvim.lua(ask)
         assert chat(nvim, "return { chat.session, chat.pid, chat.state }") == [session, pid, "idle"]
     assert len(nvim.asked()) == 2
-    nvim.cmd("stopinsert")
+    nvim.stop_insert()
     nvim.lua("require('claude-ide.chat').show(nil, current)")  # the terminal took its place
     say(nvim, "SAY still here")
     wait_answer(nvim, "\nstill here")

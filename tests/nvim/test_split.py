@@ -38,7 +38,7 @@ def terminal(start_nvim, tmp_path):
         nvim.keys(":Claude<CR>")
         nvim.wait_screen("fake CLI ready")
         nvim.wait("vim.api.nvim_get_mode().mode == 't'")
-        nvim.cmd("stopinsert")
+        nvim.stop_insert()
         return nvim, before
 
     return begin
@@ -130,7 +130,8 @@ def test_a_chat_that_is_alone_leaves_the_command_line_as_it_is_on_another_screen
     nvim = start_with_stand_in(start_nvim, model, tmp_path, opts={"terminal": {"side": "bottom"}})
     begin(nvim, "SAY one")
     wait_idle(nvim)
-    nvim.cmd("stopinsert | wincmd k | only")
+    nvim.stop_insert()
+    nvim.cmd("wincmd k | only")
     nvim.wait("#vim.api.nvim_list_wins() == 1")
     for lines in (30, 44):
         nvim.cmd(f"set lines={lines}")
