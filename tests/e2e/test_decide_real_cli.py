@@ -267,8 +267,7 @@ def test_the_terminal_goes_on_alone_while_neovim_hangs(nvim, cli):
     def answer_there(made):
         claude.wait_screen(QUESTION)
         assert not made.exists(), "nothing is allowed unasked"
-        claude.answer("1")
-        claude.terminal.wait(made.exists, what="what was allowed")
+        claude.answer("1", done=made.exists)
 
     first, second = ask("with-a-card", "while-it-hangs")
     nvim.wait_kind("question")
@@ -297,8 +296,7 @@ def test_over_a_restart_of_the_server_the_question_stays_in_the_terminal_and_the
     nvim.wait(lambda: not nvim.lua(CARD), what="the card to go")
     nvim.wait("(require('claude-ide.server').clients()[1] or {}).state == 'ready'", what="the CLI to come back")
     assert not first.exists(), "nothing is allowed unasked"
-    claude.answer("1")
-    nvim.wait(first.exists, what="what was allowed there")
+    claude.answer("1", done=first.exists)
     nvim.wait_kind("question")
     nvim.keys("y")
     nvim.wait(second.exists, what="what was allowed here")
@@ -348,8 +346,7 @@ def test_the_terminal_goes_on_alone_once_neovim_is_gone(nvim, cli, mock_api, way
     for path in made:
         claude.wait_screen(QUESTION)
         assert not path.exists(), "nothing is allowed unasked"
-        claude.answer("1")
-        claude.terminal.wait(path.exists, what="what was allowed")
+        claude.answer("1", done=path.exists)
 
 
 class Story:
@@ -851,8 +848,7 @@ def killed_and_begun_anew(story, start_nvim, cli, api, number):
     os.kill(story.nvim.server_pid, signal.SIGKILL)
     story.claude.wait_screen(QUESTION)
     assert ask.effects() == 0
-    story.claude.answer("1")
-    story.wait(lambda: ask.effects() == 1, "what was allowed")
+    story.claude.answer("1", done=lambda: ask.effects() == 1)
     story.claude.wait_screen(f"said {ask.number}")
     story.claude.kill()
     return Story(start_nvim(), cli, api)

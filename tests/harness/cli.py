@@ -97,8 +97,13 @@ def submitting(api: MockApi, enter: Callable[[], None]) -> Callable[[], bool]:
     return asked
 
 
-def answering(screen: Callable[[], str], press: Callable[[], None], question: str = QUESTION) -> Callable[[], bool]:
-    """A condition: a question on the screen is answered.
+def answering(
+    screen: Callable[[], str],
+    press: Callable[[], None],
+    question: str = QUESTION,
+    done: Callable[[], bool] | None = None,
+) -> Callable[[], bool]:
+    """A condition: a question on the screen is answered. `done` tells by what the answer does, surer than the screen.
 
     The CLI ignores keys for a moment after it shows a question, so the key is pressed again while the question stays.
     Not soon: a busy CLI shows an answered question for a while, and would take the second key as text of its prompt.
@@ -108,9 +113,11 @@ def answering(screen: Callable[[], str], press: Callable[[], None], question: st
 
     def answered() -> bool:
         nonlocal pressed, looks_without
+        if done and done():
+            return True
         looks_without = 0 if question in screen() else looks_without + 1
         if looks_without > 0:
-            return looks_without > 1
+            return looks_without > 1 and not done
         if time.monotonic() - pressed > 3:
             pressed = time.monotonic()
             press()
@@ -177,10 +184,10 @@ class Cli:
         else:
             self.terminal.wait(submitting(self._api, self.enter), PATIENCE, "the CLI to ask the model")
 
-    def answer(self, choice: str = "1", question: str = QUESTION) -> None:
-        """Answers the permission question on the screen, or the question with this text."""
+    def answer(self, choice: str = "1", question: str = QUESTION, done: Callable[[], bool] | None = None) -> None:
+        """Answers the permission question on the screen, or the question with this text (see `answering`)."""
         self.wait_screen(question)
-        answered = answering(self.screen, lambda: self.terminal.write(choice), question)
+        answered = answering(self.screen, lambda: self.terminal.write(choice), question, done)
         self.terminal.wait(answered, PATIENCE, "the CLI to take the answer")
 
     def keys(self, keys: str) -> None:
