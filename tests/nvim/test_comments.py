@@ -247,12 +247,14 @@ def test_of_several_comments_on_a_line_the_user_chooses(start_nvim):
     wait_shown(nvim, (2, "▎you: first! (not sent)"), (2, "▎you: second (not sent)"))
     nvim.lua("assert(require('claude-ide.comments').toggle())")
     assert shown(nvim) == [(2, "▎not sent\n▎you: first!"), (2, "▎not sent\n▎you: second")]
-    nvim.answer(2)
-    nvim.lua("assert(require('claude-ide.comments').resolve())")
+    nvim.answer(1, 2)
+    nvim.lua("require('claude-ide.comments').run('resolve')")
+    nvim.wait_notice("This comment is not sent. Without words, it is removed.")
     nvim.lua(
         "local s = require('claude-ide.comments.store') assert(s.change(s.root_of(), ...))",
         {"sent": [{"id": 2, "words": "second"}]},
     )
+    nvim.lua("require('claude-ide.comments').run('resolve')")
     wait_shown(nvim, (2, "▎not sent\n▎you: first!"))
 
 

@@ -204,6 +204,9 @@ end
 ---@return string? err
 function M.resolve()
   return with_thread("Resolve a comment", function(root, thread)
+    if thread.state == "draft" then
+      return nil, "This comment is not sent. Without words, it is removed."
+    end
     return store.change(root, { resolve = { id = thread.id, resolved = thread.state ~= "resolved" } })
   end)
 end
@@ -409,14 +412,12 @@ end
 ---@return table<string, integer> counts by absolute path
 function M.count_by_file()
   local counts = {} ---@type table<string, integer>
-  for _, root in ipairs(store.roots()) do
-    for _, thread in ipairs(store.threads(root)) do
-      if thread.path and thread.state ~= "resolved" then
-        local path = root .. "/" .. thread.path
-        counts[path] = (counts[path] or 0) + 1
-      end
+  store.each(function(thread, root)
+    if thread.path and thread.state ~= "resolved" then
+      local path = root .. "/" .. thread.path
+      counts[path] = (counts[path] or 0) + 1
     end
-  end
+  end)
   return counts
 end
 
@@ -424,11 +425,9 @@ end
 ---@return integer
 function M.count_drafts()
   local count = 0
-  for _, root in ipairs(store.roots()) do
-    for _, thread in ipairs(store.threads(root)) do
-      count = count + (thread.state == "draft" and 1 or 0)
-    end
-  end
+  store.each(function(thread)
+    count = count + (thread.state == "draft" and 1 or 0)
+  end)
   return count
 end
 

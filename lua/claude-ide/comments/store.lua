@@ -223,11 +223,15 @@ function M.of_text(shown)
   end, M.threads(shown.root))
 end
 
----Worktrees of this Neovim that have threads, and that of its folder.
----@return string[]
-function M.roots()
+---The threads of the worktrees of this Neovim, and of that of its folder.
+---@param visit fun(thread: claude-ide.comments.Thread, root: string)
+function M.each(visit)
   of(M.root_of())
-  return vim.tbl_keys(worktrees)
+  for root in pairs(worktrees) do
+    for _, thread in ipairs(M.threads(root)) do
+      visit(thread, root)
+    end
+  end
 end
 
 ---Carries out a request that changes threads (crates/comments/src/request.rs).

@@ -150,15 +150,13 @@ function M.counts()
       counts[session][what] = counts[session][what] + 1
     end
   end
-  for _, root in ipairs(store.roots()) do
-    for _, thread in ipairs(store.threads(root)) do
-      if thread.state == "draft" then
-        add(session_of(thread) or current, "to_send")
-      elseif thread.state == "answered" or thread.state == "done" then
-        add(thread.round and thread.round.session, "answered")
-      end
+  store.each(function(thread)
+    if thread.state == "draft" then
+      add(session_of(thread) or current, "to_send")
+    elseif thread.state == "answered" or thread.state == "done" then
+      add(thread.round and thread.round.session, "answered")
     end
-  end
+  end)
   return counts
 end
 
