@@ -1,6 +1,6 @@
 //! Where the lines of a comment are in another text. Exact: a line that was changed is never taken for the one commented on.
 
-use claude_ide_edits::LineHunk;
+use claude_ide_edits::{LineHunk, left_of};
 
 /// Lines of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,35 +34,12 @@ pub(crate) enum Found {
 /// Finds lines of a text in another one, of which the differences are known.
 pub(crate) fn find(lines: Lines, hunks: &[LineHunk]) -> Found {
     let Lines { first, count } = lines;
-    let (mut added, mut removed) = (0, 0); // by hunks above
-    let mut touching = Vec::new();
-    for hunk in hunks {
-        let end = hunk.old + hunk.old_count;
-        if end <= first {
-            added += hunk.new_count;
-            removed += hunk.old_count;
-        } else if hunk.old >= lines.end() {
-            break;
-        } else {
-            touching.push(hunk);
-        }
+    match left_of(&(first..lines.end()), hunks).as_slice() {
+        [] => Found::Gone(hunks.iter().find(|hunk| hunk.old + hunk.old_count > first).map_or(first, |hunk| hunk.new)),
+        [all] if all.len() == count => Found::Same(Lines { first: all.start, count }),
+        [all] => Found::Changed(Lines { first: all.start, count: all.len() }),
+        [top, .., bottom] => Found::Changed(Lines { first: top.start, count: bottom.end.saturating_sub(top.start) }),
     }
-    let moved = |line: usize| (line + added).saturating_sub(removed);
-    let (Some(top), Some(bottom)) = (touching.first(), touching.last()) else {
-        return Found::Same(Lines { first: moved(first), count });
-    };
-    // The first and last line that are left.
-    let from = if top.old > first { moved(first) } else { top.new + top.new_count };
-    let below = lines.end().saturating_sub(bottom.old + bottom.old_count);
-    let to = if below > 0 { bottom.new + bottom.new_count + below } else { bottom.new };
-    let gone: usize = touching
-        .iter()
-        .map(|hunk| (hunk.old + hunk.old_count).min(lines.end()).saturating_sub(hunk.old.max(first)))
-        .sum();
-    if gone >= count {
-        return Found::Gone(top.new);
-    }
-    Found::Changed(Lines { first: from, count: to.saturating_sub(from) })
 }
 
 #[cfg(test)]

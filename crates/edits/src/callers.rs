@@ -2,10 +2,11 @@
 //!
 //! Invariant: a line that something else has changed since, a command or the user, belongs to no call.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::blobs::{BlobId, Blobs};
-use crate::diff::{Hunk, line_hunks};
+use crate::diff::{Hunk, left_of, line_hunks};
 use crate::regions::Region;
 use crate::turns::Millis;
 
@@ -112,32 +113,9 @@ impl Callers {
 /// The lines of the parts that are still in a later text. A place from which lines were removed stays beside what is left.
 fn carried(parts: &[Part], old: &[u8], new: &[u8]) -> Vec<Part> {
     let hunks = if parts.is_empty() || old == new { Vec::new() } else { line_hunks(old, new) };
-    if hunks.is_empty() {
-        return parts.to_vec();
-    }
-    let mut left = Vec::new();
-    for part in parts {
-        let (mut first, mut added, mut removed) = (part.first, 0, 0);
-        let mut add = |first: usize, last: usize, added: usize, removed: usize| {
-            let moved = |line: usize| (line + added).saturating_sub(removed);
-            left.push(Part { first: moved(first), last: moved(last), ..part.clone() });
-        };
-        let mut is_gone = false;
-        for hunk in hunks.iter().take_while(|hunk| hunk.old < part.last || hunk.old_end() <= part.first) {
-            if part.is_place() {
-                is_gone |= hunk.old_end() > part.first;
-            } else if hunk.old > first {
-                add(first, hunk.old, added, removed);
-            }
-            first = first.max(hunk.old_end());
-            added += hunk.new_count;
-            removed += hunk.old_count;
-        }
-        if !is_gone && (part.is_place() || first < part.last) {
-            add(first, part.last.max(first), added, removed);
-        }
-    }
-    left
+    let pieces = |part: &Part| left_of(&(part.first..part.last), &hunks);
+    let piece = |part: &Part, lines: Range<usize>| Part { first: lines.start, last: lines.end, ..part.clone() };
+    parts.iter().flat_map(|part| pieces(part).into_iter().map(move |lines| piece(part, lines))).collect()
 }
 
 #[cfg(test)]

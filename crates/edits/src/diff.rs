@@ -1,6 +1,8 @@
 //! Diffs texts with the histogram algorithm, like Neovim's `vim.text.diff`: 779 of 781 changes of real files have the
 //! same hunks, and nine in ten of 4,000 random texts with few different lines.
 
+use std::ops::Range;
+
 use imara_diff::{Algorithm, Diff, InternedInput};
 
 /// Limits for the range between the first and last change: the most readable diff up to here, then a fast one, then one
@@ -69,6 +71,32 @@ pub(crate) fn hunks<L: AsRef<[u8]> + PartialEq>(old: &[L], new: &[L]) -> Vec<Hun
             new_count: hunk.after.len(),
         })
         .collect()
+}
+
+/// Where lines of the old text are in the new one: the pieces that the hunks left. No lines are a place between lines; it is left unless
+/// the lines on both of its sides went.
+#[must_use]
+pub fn left_of(lines: &Range<usize>, hunks: &[Hunk]) -> Vec<Range<usize>> {
+    let (mut first, mut added, mut removed) = (lines.start, 0, 0);
+    let mut left = Vec::new();
+    let mut add = |first: usize, end: usize, added: usize, removed: usize| {
+        let moved = |line: usize| (line + added).saturating_sub(removed);
+        left.push(moved(first)..moved(end));
+    };
+    for hunk in hunks.iter().take_while(|hunk| hunk.old < lines.end || hunk.old_end() <= lines.start) {
+        if lines.is_empty() && hunk.old_end() > lines.start {
+            return Vec::new();
+        } else if !lines.is_empty() && hunk.old > first {
+            add(first, hunk.old, added, removed);
+        }
+        first = first.max(hunk.old_end());
+        added += hunk.new_count;
+        removed += hunk.old_count;
+    }
+    if lines.is_empty() || first < lines.end {
+        add(first, lines.end, added, removed);
+    }
+    left
 }
 
 fn part<L: AsRef<[u8]>>(lines: &[L], first: usize, count: usize) -> impl Iterator<Item = &[u8]> {

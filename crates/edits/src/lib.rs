@@ -21,7 +21,7 @@ mod view;
 
 pub use blobs::{Bytes, Stored};
 pub use callers::{CallId, Caller};
-pub use diff::{Hunk as LineHunk, line_hunks};
+pub use diff::{Hunk as LineHunk, left_of, line_hunks};
 pub use history::{Found, Source};
 pub use journal::{Event, File, FileId, Journal, Moment, Opened, Reported, Undo, Undone};
 pub use on_disk::OnDisk;
