@@ -5,6 +5,7 @@
 
 mod anchor;
 mod error;
+mod page;
 mod request;
 mod round;
 mod store;

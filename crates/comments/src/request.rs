@@ -1,5 +1,7 @@
 //! Requests as JSON: an object with one field, which names the request.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::anchor::Lines;
@@ -23,6 +25,8 @@ pub enum Request {
     Place(Place),
     /// The message of a round.
     Round(Round),
+    /// The threads of sessions, for the web page.
+    Page(Page),
     /// Claude has got these words.
     Sent(Vec<Said>),
     /// The text that a thread's file had when Claude got the last words.
@@ -130,6 +134,16 @@ pub(crate) struct Known {
 pub struct Round {
     pub(crate) ids: Vec<u64>,
     /// Files that are quoted by name only.
+    #[serde(default)]
+    pub(crate) withheld: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Page {
+    /// The threads of each.
+    pub(crate) sessions: BTreeMap<String, Vec<u64>>,
+    /// Files of which nothing is quoted.
     #[serde(default)]
     pub(crate) withheld: Vec<String>,
 }

@@ -67,7 +67,7 @@ fn is_question(thread: &Thread) -> bool {
 }
 
 /// `src/a.rs:3-5`, and what is special about it.
-fn place(thread: &Thread) -> String {
+pub(crate) fn place(thread: &Thread) -> String {
     let path = match (&thread.path, &thread.plan) {
         (Some(path), _) => path,
         (None, Some(_)) => "the plan",
@@ -91,16 +91,22 @@ fn place(thread: &Thread) -> String {
 }
 
 fn quote(thread: &Thread, withheld: &[String]) -> String {
+    lines(thread, withheld).iter().map(|line| format!("\n> {line}")).collect()
+}
+
+/// The lines commented on: the first ones.
+pub(crate) fn lines(thread: &Thread, withheld: &[String]) -> Vec<String> {
     let is_withheld = thread.path.as_ref().is_some_and(|path| withheld.contains(path));
-    let Some(anchor) = thread.anchor.as_ref().filter(|_| !is_withheld) else { return String::new() };
-    let mut text = String::new();
-    for line in anchor.lines.iter().take(MOST_LINES) {
-        let shown: String = line.chars().take(MOST_LINE).collect();
-        let more = if shown.len() < line.len() { " …" } else { "" };
-        let _ = write!(text, "\n> {shown}{more}");
-    }
+    let Some(anchor) = thread.anchor.as_ref().filter(|_| !is_withheld) else { return Vec::new() };
+    let mut lines: Vec<_> = anchor.lines.iter().take(MOST_LINES).map(|line| cut(line, MOST_LINE)).collect();
     if anchor.lines.len() > MOST_LINES {
-        let _ = write!(text, "\n> … {} more lines", anchor.lines.len() - MOST_LINES);
+        lines.push(format!("… {} more lines", anchor.lines.len() - MOST_LINES));
     }
-    text
+    lines
+}
+
+/// The beginning of a text, with a sign that there is more.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    let end = text.char_indices().nth(most).map(|(end, _)| end);
+    end.map_or_else(|| text.to_owned(), |end| format!("{} …", text.split_at(end).0))
 }

@@ -18,8 +18,8 @@ use sha1::{Digest as _, Sha1};
 use crate::anchor::{Found, Lines, find};
 use crate::error::CommentError;
 use crate::request::{Add, Known, Place, PlacedThread, Request, Said, Shown, Since};
-use crate::round;
 use crate::thread::{Anchor, Author, Entry, LastRound, Millis, Now, Side, State, Thread};
+use crate::{page, round};
 
 /// In the folder.
 const FILE: &str = "threads.json";
@@ -134,6 +134,11 @@ impl Store {
             Request::Round(wanted) => {
                 let contents = self.read()?;
                 Ok(round::message(&contents.named(&wanted.ids), &wanted.withheld).into())
+            }
+            Request::Page(wanted) => {
+                let contents = self.read()?;
+                let of = |ids: &Vec<u64>| page::shown(contents.named(ids), &wanted.withheld);
+                Ok(wanted.sessions.iter().map(|(session, ids)| (session.clone(), of(ids))).collect())
             }
             Request::Sent(sent) => self.change(|contents| {
                 for said in sent {
@@ -658,6 +663,41 @@ mod tests {
         assert_eq!(of.states(), ["draft"]);
         of.sent(id, "second");
         assert_eq!(of.states(), ["sent"]);
+    }
+
+    #[test]
+    fn the_page_gets_what_was_said_and_what_is_not_sent_of_open_threads_first() {
+        let of = Fixture::new();
+        let (first, last, over) = (of.add(2, 1, "Why?"), of.add(0, 1, &"w".repeat(5_000)), of.add(1, 1, "done"));
+        of.sent(first, "Why?");
+        of.ask(json!({ "reply": { "id": first, "words": "Because." } }), "").unwrap();
+        of.sent(over, "done");
+        of.ask(json!({ "resolve": { "id": over, "resolved": true } }), "").unwrap();
+        let page = |withheld: Json| {
+            let sessions = json!({ "s": [first, last, over, 9], "t": [last] });
+            let answer = of.ask(json!({ "page": { "sessions": sessions, "withheld": withheld } }), "").unwrap();
+            assert_eq!(answer["t"].as_array().unwrap().len(), 1);
+            answer["s"].clone()
+        };
+        let threads = page(json!([]));
+        let ids: Vec<_> = threads.as_array().unwrap().iter().map(|thread| thread["id"].as_u64().unwrap()).collect();
+        assert_eq!(ids, [last, first, over]);
+        assert_eq!(threads[0]["draft"].as_str().unwrap().len(), 5_000, "it is sent as it is shown");
+        let said = json!([{ "by": "user", "words": "Why?" }, { "by": "claude", "words": "Because." }]);
+        let expected = json!({
+            "id": first, "place": "a.txt:3", "lines": ["three"], "state": "answered", "earlier": 0, "entries": said, "draft": null,
+        });
+        assert_eq!(threads[1], expected);
+        assert_eq!(page(json!(["a.txt"]))[1]["lines"], json!([]));
+        for number in 0..30 {
+            let words = format!("{number}{}", "é".repeat(5_000));
+            of.ask(json!({ "reply": { "id": first, "words": words } }), "").unwrap();
+        }
+        let threads = page(json!([]));
+        let entries = threads[1]["entries"].as_array().unwrap();
+        assert_eq!((threads[1]["earlier"].as_u64(), entries.len()), (Some(12), 20));
+        let last = entries.last().unwrap()["words"].as_str().unwrap();
+        assert!(last.starts_with("29é") && last.ends_with("é …") && last.chars().count() < 4_100);
     }
 
     #[test]

@@ -69,7 +69,7 @@ impl Event for WebAsk {
         match &self.1 {
             Ask::Deliver { text, .. } => text.len(),
             Ask::TakeBack { .. } | Ask::Interrupt { .. } => 0,
-            Ask::Decide { message, .. } => message.as_ref().map_or(0, String::len),
+            Ask::Decide { message: words, .. } | Ask::Comment { words, .. } => words.as_ref().map_or(0, String::len),
         }
     }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 /// A request to the editor. Each [`Ask::Deliver`] is followed by [`Report::Sent`] or [`Report::Failed`], each
-/// [`Ask::Decide`] and [`Ask::Interrupt`] by [`Report::Done`].
+/// [`Ask::Decide`], [`Ask::Interrupt`] and [`Ask::Comment`] by [`Report::Done`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Ask {
@@ -53,6 +53,34 @@ pub enum Ask {
         #[serde(skip_serializing_if = "Option::is_none")]
         answers: Option<BTreeMap<String, String>>,
     },
+    /// Do something with a thread of comments.
+    Comment {
+        /// The request's key.
+        key: u64,
+        /// The session.
+        session: String,
+        /// The thread's name.
+        thread: String,
+        /// What to do.
+        act: Act,
+        /// The words of a reply.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        words: Option<String>,
+    },
+}
+
+/// What a client does with a thread of comments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Act {
+    /// Say something, which is sent to Claude.
+    Reply,
+    /// Send what was written in the editor.
+    Send,
+    /// Nothing is left to be done.
+    Resolve,
+    /// Something is.
+    Reopen,
 }
 
 /// A report of the editor.
@@ -82,6 +110,14 @@ pub enum Report {
         id: u64,
         /// A word that depends on its kind.
         outcome: String,
+    },
+    /// The threads of comments of a session, in place of those before.
+    Threads {
+        /// The session.
+        session: String,
+        /// As they are shown.
+        #[serde(default)]
+        threads: Vec<Json>,
     },
     /// The result of a request.
     Done {

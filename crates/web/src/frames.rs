@@ -9,7 +9,7 @@ use claude_ide_session::{Activity, LiveSession, WaitingFor};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use crate::editor::Choice;
+use crate::editor::{Act, Choice};
 
 /// A client's frame.
 #[derive(Debug, PartialEq, Deserialize)]
@@ -63,6 +63,17 @@ pub(crate) enum Inward {
         /// Answers by question.
         answers: Option<BTreeMap<String, String>>,
     },
+    /// Does something with a thread of comments.
+    Comment {
+        /// The client's id for the request.
+        id: String,
+        /// The thread's name.
+        thread: String,
+        /// What to do.
+        act: Act,
+        /// The words of a reply.
+        words: Option<String>,
+    },
 }
 
 /// The seed's error for a message that cannot be sent.
@@ -70,6 +81,7 @@ pub(crate) const NOT_SENT: &str = "Failed to send message to session";
 pub(crate) const NOT_CANCELLED: &str = "Failed to cancel message";
 pub(crate) const NOT_DECIDED: &str = "Failed to decide";
 pub(crate) const NOT_STOPPED: &str = "Failed to interrupt";
+pub(crate) const NOT_COMMENTED: &str = "Failed to change the thread";
 
 /// Parses a frame.
 ///
@@ -97,6 +109,7 @@ fn refused(text: &str) -> String {
         Some("cancel_message") => NOT_CANCELLED,
         Some("decide") => NOT_DECIDED,
         Some("interrupt") => NOT_STOPPED,
+        Some("comment") => NOT_COMMENTED,
         Some("write") => "Failed to turn writing on",
         Some(_) | None => {
             return Outward::error("Unknown message: expected {\"type\":\"subscribe\"}").text();
@@ -153,6 +166,14 @@ pub(crate) enum Outward<'a> {
     },
     /// A request to the user was closed.
     DecisionClosed { id: u64, outcome: &'a str },
+    /// The session's threads of comments, in place of those before.
+    Threads {
+        #[serde(rename = "sessionId")]
+        session: &'a str,
+        threads: &'a [Json],
+    },
+    /// A thread was changed as requested.
+    Commented { id: &'a Json },
     /// Whether Claude is working.
     Typing {
         #[serde(rename = "isTyping")]
@@ -214,7 +235,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_frame_is_read_or_refused(text in ".*", kind in "auth|subscribe|write|user_message|cancel_message|interrupt|decide|[a-z_]*", rest in ".*") {
+        fn any_frame_is_read_or_refused(text in ".*", kind in "auth|subscribe|write|user_message|cancel_message|interrupt|decide|comment|[a-z_]*", rest in ".*") {
             let _: Result<Inward, String> = read(&text);
             let _: Result<Inward, String> = read(&format!("{{\"type\":\"{kind}\",{rest}}}"));
             let _: Result<Inward, String> = read(&format!("{{\"type\":\"{kind}\",\"fromUuid\":{rest}}}"));

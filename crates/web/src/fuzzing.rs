@@ -6,7 +6,7 @@ use std::sync::Arc;
 use claude_ide_session::{SessionId, prompt_input};
 
 use crate::broker::{Broker, Requester};
-use crate::editor::{Ask, Choice, Decision, Editor, Report, Writing};
+use crate::editor::{Act, Ask, Choice, Decision, Editor, Report, Writing};
 use crate::frames;
 use crate::options::Limits;
 use crate::participant::{Part, Participant};
@@ -23,6 +23,10 @@ impl Editor for Strict {
                 assert!(!command && !prompt_input::is_command(&text));
             }
             Ask::TakeBack { .. } | Ask::Interrupt { .. } => {}
+            Ask::Comment { act, words, .. } => {
+                assert_eq!(words.is_some(), act == Act::Reply);
+                assert!(words.iter().all(|text| is_plain(text) && !text.is_empty()));
+            }
             Ask::Decide { choice, message, answers, .. } => {
                 assert!(choice == "allow" || choice == "answer");
                 assert!(choice != "answer" || answers.iter().flatten().any(|(_, text)| !text.is_empty()));
@@ -109,6 +113,9 @@ mod tests {
             2 => (text(), text()).prop_map(|(id, content)| json!({ "type": "user_message", "id": id, "content": content }).to_string()),
             2 => decide.prop_map(|(id, choice, question, answer)| {
                 json!({ "type": "decide", "id": id, "choice": choice, "answers": { question: answer } }).to_string()
+            }),
+            1 => (text(), prop::sample::select(vec!["reply", "send", "resolve"])).prop_map(|(words, act)| {
+                json!({ "type": "comment", "id": "c", "thread": "t", "act": act, "words": words }).to_string()
             }),
             1 => text(),
             1 => vec(any::<u8>(), 0..200).prop_map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),

@@ -40,7 +40,7 @@ mod stream;
 mod topic;
 
 pub use claude_ide_http::Secret;
-pub use editor::{Ask, Choice, Decision, Editor, Report, Writing};
+pub use editor::{Act, Ask, Choice, Decision, Editor, Report, Writing};
 pub use error::WebError;
 pub use options::{Limits, WebOptions};
 pub use picture::rows as qr_rows;

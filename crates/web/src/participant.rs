@@ -4,7 +4,7 @@ use serde_json::json;
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use crate::broker::{Answer, Broker, Requester};
+use crate::broker::{Answer, Broker, Comment, Requester};
 use crate::frames::{Inward, NOT_SENT, Outward};
 use crate::topic::{Note, Piece, Subscription};
 
@@ -79,6 +79,9 @@ impl Participant {
             Inward::Decide { id, choice, message, answers } => {
                 broker.decide(from, self.may_write, id, Answer { choice, message, answers })
             }
+            Inward::Comment { id, thread, act, words } => {
+                broker.comment(from, self.may_write, &id, Comment { thread, act, words })
+            }
             Inward::Auth { .. } | Inward::Ping | Inward::Subscribe { .. } => None,
         }
     }
@@ -136,7 +139,7 @@ fn refuse(inward: &Inward) -> Option<String> {
         Inward::Auth { .. } | Inward::Ping | Inward::Subscribe { .. } => return None,
         Inward::Write { .. } => None,
         Inward::UserMessage { id, .. } | Inward::Interrupt { id } => id.as_ref().map(|id| json!(id)),
-        Inward::CancelMessage { id } => Some(json!(id)),
+        Inward::CancelMessage { id } | Inward::Comment { id, .. } => Some(json!(id)),
         Inward::Decide { id, .. } => Some(json!(id)),
     };
     let reason = Some("a subagent takes no words: write to its session");

@@ -317,13 +317,15 @@ end
 ---@param root string
 ---@return string[] paths relative to it
 function M.withheld(root)
-  local paths = {} ---@type table<string, true>
+  local seen, withheld = {}, {} ---@type table<string, true?>, string[]
   for _, thread in ipairs(store.threads(root)) do
-    if thread.path and privacy.withholds(root .. "/" .. thread.path) then
-      paths[thread.path] = true
+    local path = thread.path
+    if path and not seen[path] and privacy.withholds(root .. "/" .. path) then
+      withheld[#withheld + 1] = path
     end
+    seen[path or ""] = true
   end
-  return vim.tbl_keys(paths)
+  return withheld
 end
 
 ---@param root string

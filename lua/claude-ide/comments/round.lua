@@ -16,6 +16,10 @@ local M = {}
 ---@type table<string, true?>
 local on_its_way = {}
 
+---Why comments were not sent, by worktree and thread.
+---@type table<string, string?>
+local problems = {}
+
 ---@param root string
 ---@param matches? fun(thread: claude-ide.comments.Thread): boolean
 ---@return claude-ide.comments.Said[]
@@ -64,6 +68,15 @@ function M.on_files(files)
   end))
 end
 
+---@param root string
+---@param id integer
+---@return boolean waits its comment is on its way
+---@return string? problem why it was not sent
+function M.way_of(root, id)
+  local name = store.name(root, id)
+  return on_its_way[name] == true, problems[name]
+end
+
 ---@return boolean
 function M.is_on_its_way()
   return next(on_its_way) ~= nil
@@ -83,9 +96,11 @@ end
 ---@param root string
 ---@param said claude-ide.comments.Said[]
 ---@param are_on_their_way? true
-local function set(root, said, are_on_their_way)
+---@param problem? string
+local function set(root, said, are_on_their_way, problem)
   for _, one in ipairs(said) do
-    on_its_way[store.name(root, one.id)] = are_on_their_way
+    local name = store.name(root, one.id)
+    on_its_way[name], problems[name] = are_on_their_way, problem
   end
 end
 
@@ -101,7 +116,7 @@ end
 ---@param session? string that gets them
 ---@param err? string they wait again; nil: the message was handed over
 function M.ended(root, said, session, err)
-  set(root, said)
+  set(root, said, nil, err)
   if not err then
     for _, one in ipairs(said) do
       one.session = session

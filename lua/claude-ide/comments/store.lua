@@ -299,6 +299,15 @@ function M.place(shown, known, passing, text)
   return places
 end
 
+---The threads of sessions, for the web page: `shown` in crates/comments/src/page.rs.
+---@param root string
+---@param sessions table<string, integer[]> ids of threads
+---@param withheld string[] files of which nothing is quoted
+---@return table<string, table[]> by session
+function M.for_page(root, sessions, withheld)
+  return ask(root, of(root), { page = { sessions = sessions, withheld = withheld } }) or {}
+end
+
 ---A text about threads: the message of a round, or what a model asks for.
 ---@param root string
 ---@param request table

@@ -13,6 +13,7 @@ local own = lazy("claude-ide.terminal.own")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local receivers = lazy("claude-ide.outbox.receiver")
 local requests = lazy("claude-ide.requests")
+local route_to = lazy("claude-ide.outbox.route")
 local safely = lazy("claude-ide.base.safely")
 local store = lazy("claude-ide.comments.store")
 local text_float = lazy("claude-ide.ui.text_float")
@@ -158,6 +159,58 @@ function M.counts()
     end
   end)
   return counts
+end
+
+---Threads by the session that they belong to: it has a comment, or they are about its changes or its plan. Others belong to the one that
+---prompts go to.
+---@return table<string, table<string, integer[]>> ids by worktree and session
+function M.by_session()
+  local found = {} ---@type table<string, table<string, integer[]>>
+  local current = receivers.current()
+  for _, root in ipairs(store.roots()) do
+    for _, thread in ipairs(store.threads(root)) do
+      local session = session_of(thread) or thread.plan or current
+      if session then
+        local sessions = found[root] or {}
+        sessions[session] = sessions[session] or {}
+        table.insert(sessions[session], thread.id)
+        found[root] = sessions
+      end
+    end
+  end
+  return found
+end
+
+---Sends the user's words in a thread to a session, as a round of their own.
+---@param session string
+---@param root string
+---@param id integer of the thread
+---@param words? string a reply; nil: the words that wait
+---@return boolean? ok it is kept until it is sent
+---@return string? err
+function M.reply(session, root, id, words)
+  local thread = store.thread(root, id)
+  local route, why = route_to.of(session)
+  if not thread then
+    return nil, "this comment is not there any more"
+  elseif not route then
+    return nil, why or "Claude is not running"
+  elseif words and thread.draft then
+    return nil, "another reply of this thread is not sent yet"
+  elseif words then
+    local ok, err = store.change(root, { write = { id = id, words = words } })
+    if not ok then
+      return nil, err
+    end
+  end
+  local round, err = comments_round.waiting(root, function(one)
+    return one.id == id
+  end)
+  if not round then
+    return nil, err or "there is nothing to send"
+  end
+  give_to({ session = session, route = route }, round)
+  return true
 end
 
 ---The comments that wait, as one message.

@@ -1,6 +1,7 @@
--- Takes what clients of the session server ask for: messages to sessions, decisions, interrupts.
+-- Takes what clients of the session server ask for: messages to sessions, decisions, replies to comments, interrupts.
 -- Invariant: the library hands over one message per session at a time, and gets one result for it.
 local lazy = require("claude-ide.lazy")
+local comments = lazy("claude-ide.web.comments")
 local outbox = lazy("claude-ide.outbox")
 local requests = lazy("claude-ide.web.requests")
 local wake = lazy("claude-ide.library.wake")
@@ -45,6 +46,10 @@ end
 
 function ASKS.decide(ask)
   requests.decide(ask)
+end
+
+function ASKS.comment(ask)
+  comments.take(ask)
 end
 
 function ASKS.interrupt(ask)

@@ -3,6 +3,7 @@
 local lazy = require("claude-ide.lazy")
 local address = lazy("claude-ide.base.address")
 local at_exit = lazy("claude-ide.base.at_exit")
+local comments = lazy("claude-ide.web.comments")
 local deliver = lazy("claude-ide.web.deliver")
 local ide_config = lazy("claude-ide.config")
 local log = lazy("claude-ide.base.log")
@@ -32,6 +33,7 @@ end
 ---Ends the reports to clients, and the server.
 local function close()
   running = nil
+  comments.detach()
   deliver.detach()
   requests.detach()
   local ok, err = native.web_stop()
@@ -85,6 +87,7 @@ function M.start()
   running = info --[[@as claude-ide.web.Info]]
   deliver.attach()
   requests.attach()
+  comments.attach()
   at_exit("the page", M.stop)
   log.info("sessions are served on %s:%d", running.host, running.port)
   if config.port ~= 0 and running.port ~= config.port then

@@ -4,8 +4,10 @@
 //! Invariants: input is only accepted if writing is allowed; every refused frame is answered with the reason; queues
 //! are limited in number, bytes and time.
 
+mod comments;
 mod decide;
 mod decisions;
+mod threads;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -16,11 +18,12 @@ use serde_json::{Value as Json, json};
 use tokio::sync::{Notify, broadcast, mpsc};
 
 use crate::editor::{Ask, Decision, Report, Writing};
-use crate::frames::{MAX_ID, NOT_CANCELLED, NOT_SENT, NOT_STOPPED, Outward};
+use crate::frames::{MAX_ID, NOT_CANCELLED, NOT_COMMENTED, NOT_SENT, NOT_STOPPED, Outward};
 use crate::options::Limits;
 use crate::outbox::{End, Message, Stage, TakeBack};
 use crate::sessions::lock;
 use crate::topic::{Note, Subscription, Topic};
+pub(crate) use comments::Comment;
 pub(crate) use decide::Answer;
 
 /// Limit of sessions with a topic.
@@ -41,6 +44,8 @@ pub(crate) struct Broker {
 struct State {
     topics: HashMap<String, Topic>,
     decisions: BTreeMap<u64, Decision>,
+    /// The frame with the threads of comments of each session that has some.
+    threads: HashMap<String, String>,
     /// Open requests to the editor by key, with their requester.
     asked: HashMap<u64, Asker>,
     last_key: u64,
@@ -118,6 +123,11 @@ impl State {
         Some(self.topics.entry(session.to_owned()).or_default())
     }
 
+    /// The frames of what is open in a session beside its messages.
+    fn standing(&self, session: &str) -> impl Iterator<Item = String> {
+        decisions::of_session(&self.decisions, session).into_iter().chain(self.threads.get(session).cloned())
+    }
+
     fn key(&mut self) -> u64 {
         self.last_key += 1;
         self.last_key
@@ -142,6 +152,7 @@ impl Broker {
         let state = State {
             topics: HashMap::new(),
             decisions: BTreeMap::new(),
+            threads: HashMap::new(),
             asked: HashMap::new(),
             last_key: 0,
             last_socket: 0,
@@ -180,7 +191,7 @@ impl Broker {
         let mut state = self.lock();
         let topic = state.topic(session)?;
         let (subscription, mut news) = (topic.listen(), topic.outbox.all_news());
-        news.extend(decisions::of_session(&state.decisions, session));
+        news.extend(state.standing(session));
         Some((subscription, news))
     }
 
@@ -193,7 +204,7 @@ impl Broker {
     pub(crate) fn again(&self, session: &str) -> Vec<String> {
         let state = self.lock();
         let mut news = state.topics.get(session).map(|topic| topic.outbox.all_news_since_long()).unwrap_or_default();
-        news.extend(decisions::of_session(&state.decisions, session));
+        news.extend(state.standing(session));
         news
     }
 
@@ -356,10 +367,19 @@ impl Broker {
                     topic.tell(Outward::DecisionClosed { id, outcome: &outcome }.text());
                 }
             }
+            Report::Threads { session, threads } => {
+                let State { topics, threads: known, .. } = &mut *state;
+                threads::publish(known, topics.get(&session), session, &threads);
+            }
             Report::Done { key, error: reason } => {
                 let Some(Asker { session, socket, error, id }) = state.asked.remove(&key) else { return };
-                if let (Some(reason), Some(topic)) = (reason, state.topics.get(&session)) {
-                    topic.tell_to(Some(socket), refusal(error, &reason, &id));
+                let text = match reason {
+                    Some(reason) => refusal(error, &reason, &id),
+                    None if error == NOT_COMMENTED => Outward::Commented { id: &id }.text(),
+                    None => return,
+                };
+                if let Some(topic) = state.topics.get(&session) {
+                    topic.tell_to(Some(socket), text);
                 }
             }
         }

@@ -11,6 +11,7 @@
 #[path = "../lab/mod.rs"]
 mod lab;
 
+mod comments;
 mod decisions;
 mod let_in;
 mod speech;
