@@ -9,6 +9,7 @@ import { Find } from "./find.js";
 import { workIn } from "./place.js";
 import { Session } from "./session.js";
 import { short } from "./text.js";
+import { Threads } from "./threads.js";
 import { Window } from "./window.js";
 
 /** @param {string} id @returns {any} */
@@ -34,6 +35,7 @@ view.onTop = () => void open?.loadEarlier();
 view.onEnd = () => ($("newest").hidden = view.follows);
 const composer = new Composer({ box: $("composer"), queue: $("queue"), field: $("prompt"), send: $("send"), hint: $("hint") }, say);
 const decisions = new Decisions($("cards"), (frame) => open?.socket.send(frame) ?? false, say, (words) => composer.give(words, false));
+const threads = new Threads({ box: $("threads"), count: $("threads-count"), list: $("threads-list") }, (frame) => open?.socket.send(frame) ?? false, say, (words) => composer.give(words, false));
 const find = new Find(
   { box: $("find"), field: $("find-words"), count: $("find-count"), next: $("find-next"), before: $("find-before"), close: $("find-close") },
   view,
@@ -136,6 +138,7 @@ function show(id) {
     scroller: $("scroller"),
     composer,
     decisions,
+    threads,
     say,
     drawState,
     refused,
@@ -199,6 +202,7 @@ function onKey(event) {
     o: () => document.activeElement?.querySelector("summary")?.click(),
     i: () => composer.focus(),
     d: () => decisions.focus(),
+    c: () => threads.focus(),
     "/": () => $("filter").focus(),
     Escape: () => (location.hash = "#/"),
   });

@@ -15,7 +15,8 @@ const NEWS = new Set(["queued", "sent", "ack", "unqueued"]);
 /**
  * The parts of the page that show it.
  * @typedef {{ view: import("./window.js").Window<import("./conversation.js").Item>, scroller: HTMLElement,
- *   composer: import("./composer.js").Composer, decisions: import("./decisions.js").Decisions, say: (words: string) => void,
+ *   composer: import("./composer.js").Composer, decisions: import("./decisions.js").Decisions,
+ *   threads: import("./threads.js").Threads, say: (words: string) => void,
  *   drawState: (trouble?: string) => void, offline: (is: boolean) => void, refused: () => void, missing: () => void, moved: (id: string) => void,
  *   again: () => void }} Stage
  */
@@ -50,6 +51,7 @@ export class Session {
     this.outbox = new Outbox(id, (frame) => this.socket.send(frame), () => stage.composer.draw());
     this.agents = new Agents(id, stage.scroller);
     stage.decisions.clear();
+    stage.threads.begin(id);
     stage.composer.begin(id, this.outbox);
     stage.view.set(this.conversation.items);
     const to = {
@@ -69,6 +71,7 @@ export class Session {
     this.socket.close();
     this.agents.close();
     this.stage.decisions.clear();
+    this.stage.threads.begin("");
     this.stage.composer.end();
   }
 
@@ -148,7 +151,8 @@ export class Session {
     else if (frame.type === "decision" || frame.type === "decision_closed") {
       stage.decisions.hear(frame);
       stage.drawState();
-    } else if (NEWS.has(frame.type)) this.#news(frame);
+    } else if (frame.type === "threads" || frame.type === "commented") stage.threads.hear(frame);
+    else if (NEWS.has(frame.type)) this.#news(frame);
     else if (frame.type === "error") this.#error(frame);
     else if (frame.type === "writing") this.#writing(frame.on === true);
     else if (frame.type === "caught_up") {
@@ -156,6 +160,7 @@ export class Session {
       this.isHistory = false;
       stage.view.update();
       stage.decisions.back();
+      stage.threads.back();
     } else if (frame.type === "session") this.#moved(String(frame.sessionId));
     else if (frame.type === "reset" || (frame.type === "subscribed" && !frame.found)) stage.again();
   }
@@ -193,6 +198,7 @@ export class Session {
     this.canWrite = can;
     this.stage.composer.allow(can);
     this.stage.decisions.allow(can);
+    this.stage.threads.allow(can);
     if (can && !could) this.outbox.ready();
     if (!can && could) this.outbox.lost();
     this.stage.drawState();
@@ -209,6 +215,7 @@ export class Session {
   #error(frame) {
     const words = short(frame.reason ?? frame.error, 200);
     if (typeof frame.id === "number") return this.stage.decisions.hear(frame);
+    if (this.stage.threads.hear(frame)) return;
     if (frame.id === this.stopping && this.stopping) {
       this.stopping = undefined;
       return this.stage.drawState(words);
@@ -233,6 +240,7 @@ export class Session {
     this.stopping = undefined;
     this.outbox.lost();
     this.stage.decisions.lost();
+    this.stage.threads.lost();
     this.stage.composer.allow(false);
     this.#takeArrived();
     this.#dropDrafts();
@@ -255,6 +263,7 @@ export class Session {
     this.agents = new Agents(id, this.stage.scroller);
     this.stage.view.set(this.conversation.items);
     this.outbox.move(id);
+    this.stage.threads.move(id);
     this.stage.composer.move(id);
     store(`write:${id}`, this.wants ? "on" : "");
     this.stage.moved(id);

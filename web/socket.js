@@ -139,5 +139,5 @@ export class SessionSocket {
 
 /** Types of frames that are no transcript lines. */
 const OURS = new Set(
-  "pong state typing subscribed caught_up session reset error writing queued sent ack unqueued stream_event decision decision_closed".split(" "),
+  "pong state typing subscribed caught_up session reset error writing queued sent ack unqueued stream_event decision decision_closed threads commented".split(" "),
 );

@@ -30,6 +30,7 @@ const MODULES: &[(&str, &str)] = &[
     file!("markdown.js"),
     file!("place.js"),
     file!("decisions.js"),
+    file!("threads.js"),
     file!("calls.js"),
     file!("growing.js"),
     file!("subagent.js"),
