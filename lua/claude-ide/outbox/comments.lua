@@ -167,17 +167,15 @@ end
 function M.by_session()
   local found = {} ---@type table<string, table<string, integer[]>>
   local current = receivers.current()
-  for _, root in ipairs(store.roots()) do
-    for _, thread in ipairs(store.threads(root)) do
-      local session = session_of(thread) or thread.plan or current
-      if session then
-        local sessions = found[root] or {}
-        sessions[session] = sessions[session] or {}
-        table.insert(sessions[session], thread.id)
-        found[root] = sessions
-      end
+  store.each(function(thread, root)
+    local session = session_of(thread) or thread.plan or current
+    if session then
+      local sessions = found[root] or {}
+      sessions[session] = sessions[session] or {}
+      table.insert(sessions[session], thread.id)
+      found[root] = sessions
     end
-  end
+  end)
   return found
 end
 
