@@ -1,6 +1,6 @@
 """The first steps of tests with the CLI in Neovim's own terminal."""
 
-from harness.cli import submitting
+from harness.cli import submitting, typing
 from harness.scripted_model import Reply
 
 SESSION = "return require('claude-ide.terminal').session().id"
@@ -13,11 +13,16 @@ def begin(nvim, mock_api, mode="manual mode on"):
     nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid", what="the CLI to connect")
     nvim.wait_screen(mode)
     mock_api.script(Reply(text="Hello."))
-    nvim.keys("begin")
-    nvim.wait_screen("begin")
+    type_prompt(nvim, "begin")
     nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
     nvim.wait(lambda: "Hello." in stored(nvim), what="the answer to be stored")
     nvim.wait(IDLE, what="the turn to be over")
+
+
+def type_prompt(nvim, text):
+    """Types a short text at the prompt of the CLI in Neovim's terminal."""
+    nvim.wait("vim.fn.mode() == 't'", what="Terminal mode")
+    nvim.wait(typing(text, nvim.terminal.text, nvim.terminal.write), what=f"the CLI to show {text!r}")
 
 
 def stored(nvim):

@@ -5,7 +5,7 @@ import re
 import subprocess
 
 import pytest
-from terminal_steps import IDLE, begin
+from terminal_steps import IDLE, begin, type_prompt
 
 from harness.cli import QUESTION, call, submitting
 from harness.files import text_of
@@ -267,8 +267,7 @@ def test_a_fresh_claude_says_what_it_has_changed_unasked(start_with_claude, mock
         Reply(calls=[("Edit", {"file_path": path, "old_string": "two", "new_string": "2\nand a half"})]),
         Reply(text="It is done."),
     )
-    nvim.keys("go on")
-    nvim.wait_screen("go on")
+    type_prompt(nvim, "go on")
     nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
     if mode == "default":
         nvim.wait("require('claude-ide.edits.proposal').count() == 1", what="the diff")

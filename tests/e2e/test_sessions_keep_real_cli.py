@@ -5,7 +5,7 @@ import subprocess
 import time
 
 import pytest
-from terminal_steps import IDLE, SESSION, begin
+from terminal_steps import IDLE, SESSION, begin, type_prompt
 
 from harness import left
 from harness.cli import binary, call, environment, prepare_home, submitting
@@ -67,8 +67,7 @@ def test_a_kept_session_is_resumed_after_the_cli_has_deleted_it(start_with_claud
     assert file.read_text().startswith(written)
     nvim.wait("vim.fn.mode() == 't'")
     mock_api.script(Reply(text="I remember."))
-    nvim.keys("go on")
-    nvim.wait_screen("go on")
+    type_prompt(nvim, "go on")
     nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
     nvim.wait_screen("I remember.")
     texts = str(mock_api.requests[-1]["messages"])

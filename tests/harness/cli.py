@@ -20,10 +20,10 @@ QUESTION = "Do you want to"
 """The beginning of every permission question of the CLI."""
 
 _LOST = 5.0
-"""Seconds after which an Enter without effect is pressed again."""
+"""Seconds after which keys without effect are typed again."""
 
-_EMPTY = re.compile(r"^─+\n❯\s*\n─+$", re.MULTILINE)
-"""The empty prompt."""
+_CLEAR = "\x15"
+"""Ctrl-U: empties the prompt."""
 
 _KEY = "sk-ant-dummy-000000000000"
 
@@ -97,6 +97,25 @@ def submitting(api: MockApi, enter: Callable[[], None]) -> Callable[[], bool]:
     return asked
 
 
+def typing(text: str, screen: Callable[[], str], write: Callable[[str], None]) -> Callable[[], bool]:
+    """A condition: the prompt shows this text. Types it, and again in its place if keys were lost.
+
+    CLI 2.1.329 drops what is typed while it redraws a rejection, and sometimes the first key after it has started.
+    """
+    tail, written = _compact(text)[-24:], 0.0
+
+    def shown() -> bool:
+        nonlocal written
+        if tail in _compact(screen().rpartition("❯")[2]):  # an earlier prompt may have the same end
+            return True
+        if time.monotonic() - written > _LOST:
+            write(text if written == 0 else _CLEAR + text)
+            written = time.monotonic()
+        return False
+
+    return shown
+
+
 def answering(
     screen: Callable[[], str],
     press: Callable[[], None],
@@ -159,19 +178,8 @@ class Cli:
 
     def type(self, text: str) -> None:
         """Types text at the prompt and waits until the CLI shows it; does not submit."""
-        tail, written = _compact(text)[-24:], None
-
-        def shown() -> bool:
-            nonlocal written
-            if tail in _compact(self.terminal.text().rpartition("❯")[2]):  # an earlier prompt may have the same end
-                return True
-            # CLI 2.1.329 drops text typed while it redraws a rejection: type again if the prompt stays empty.
-            if written is None or (time.monotonic() - written > 2 * _LOST and _EMPTY.search(self.terminal.text())):
-                written = time.monotonic()
-                self.terminal.write(text)
-            return False
-
-        self.terminal.wait(shown, PATIENCE, f"the CLI to show {tail!r}")
+        typed = typing(text, self.screen, self.terminal.write)
+        self.terminal.wait(typed, PATIENCE, f"the CLI to show {text!r}")
 
     def enter(self) -> None:
         self.terminal.write("\r")
