@@ -33,9 +33,6 @@ local function open(request)
     described = { kind = "code", title = "A request waits in Neovim", choices = {} }
   end
   local message = vim.tbl_extend("force", described, { id = request.id, session = session }) --[[@as table]]
-  if #described.choices == 0 then
-    message.choices = nil -- an empty table is an object in JSON
-  end
   tell.tell({ decision = message })
 end
 
