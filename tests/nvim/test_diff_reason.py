@@ -377,7 +377,7 @@ def test_a_comment_waits_again_when_the_user_sends_another_prompt(talk):
     talk.nvim.keys("ZQ")
     assert talk.ours.call_result(talk.request) == ["DIFF_REJECTED"]
     talk.ours.call("closeAllDiffTabs")
-    talk.nvim.wait_notice("Your comments wait: they were not sent.")
+    talk.nvim.wait_notice("Comments not sent: You have already sent another prompt.")
     talk.nvim.cmd("Claude comments yank")
     assert talk.nvim.lua("return vim.fn.getreg('\"')") == ROUND + "\n"
 

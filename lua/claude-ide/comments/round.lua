@@ -2,6 +2,8 @@
 -- Invariant: a comment counts as sent once the message was handed over, and only with the words that it had.
 local lazy = require("claude-ide.lazy")
 local comments = lazy("claude-ide.comments")
+local counted = lazy("claude-ide.base.counted")
+local notice = lazy("claude-ide.base.notice")
 local paths = lazy("claude-ide.base.path")
 local store = lazy("claude-ide.comments.store")
 
@@ -122,6 +124,19 @@ function M.ended(root, said, session, err)
       one.session = session
     end
     store.change(root, { sent = said })
+  end
+end
+
+---The same, and tells the user.
+---@param round claude-ide.comments.Round
+---@param session? string that gets it
+---@param err? string
+function M.handed_over(round, session, err)
+  M.ended(round.root, round.said, session, err)
+  if err then
+    notice.warn(("Comments not sent: %s."):format(err))
+  else
+    notice.info(("Sent %s to Claude."):format(counted(#round.said, "comment")))
   end
 end
 

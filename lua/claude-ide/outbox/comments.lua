@@ -4,7 +4,6 @@ local asks = lazy("claude-ide.requests.asks")
 local choose = lazy("claude-ide.ui.choose")
 local comments = lazy("claude-ide.comments")
 local comments_round = lazy("claude-ide.comments.round")
-local counted = lazy("claude-ide.base.counted")
 local guard_window = lazy("claude-ide.ui.guard.window")
 local ide_window = lazy("claude-ide.base.window")
 local notice = lazy("claude-ide.base.notice")
@@ -56,12 +55,7 @@ local function give_to(receiver, round)
     text = round.text,
     ran = receiver.route.kind ~= "dead",
     done = function(err)
-      comments_round.ended(round.root, round.said, receiver.session, err)
-      if err then
-        notice.warn(("Comments not sent: %s."):format(err))
-        return
-      end
-      notice.info(("Sent %s to Claude."):format(counted(#round.said, "comment")))
+      comments_round.handed_over(round, receiver.session, err)
     end,
   })
 end

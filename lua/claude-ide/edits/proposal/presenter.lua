@@ -8,7 +8,6 @@ local buffer_bytes = lazy("claude-ide.editor.buffer.bytes")
 local buffer_disk = lazy("claude-ide.editor.buffer.disk")
 local comments_round = lazy("claude-ide.comments.round")
 local conflict = lazy("claude-ide.edits.watch.conflict")
-local counted = lazy("claude-ide.base.counted")
 local event = lazy("claude-ide.config.event")
 local expected_write = lazy("claude-ide.edits.watch.expected_write")
 local files = lazy("claude-ide.edits.proposal.files")
@@ -199,11 +198,7 @@ function M.reject(diff, reason, round)
   ---@param err? string
   local function handed_over(err)
     if round then
-      comments_round.ended(round.root, round.said, session, err)
-      notice.info(
-        err and "Your comments wait: they were not sent."
-          or ("Sent %s to Claude."):format(counted(#round.said, "comment"))
-      )
+      comments_round.handed_over(round, session, err)
     end
   end
   if round then
