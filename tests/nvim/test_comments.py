@@ -316,6 +316,72 @@ def test_comments_are_sent_once_and_shown_in_one_preview(start_nvim):
     assert nvim.lua("return #sent") == 0
 
 
+OUTBOX = """
+require("claude-ide.terminal").session = function() return { id = "s" } end
+require("claude-ide.outbox.route").of = function() return { kind = "prompt" } end
+sent = {}
+require("claude-ide.outbox").send = function(message)
+  sent[#sent + 1] = message.text
+  message.done()
+end
+"""
+BEGINNING = " on the code. Answer each with the tool comment_reply and its number, and say there whether it is done.\n\n"
+
+
+def to_send(nvim):
+    nvim.keys(":Claude comments send<CR>")
+    nvim.wait_kind("round")
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("keys", ["ZZ", ":w<CR>", ":wq<CR>", "Gox<Esc>:x<CR>"])
+def test_each_way_to_write_the_preview_sends_it(start_nvim, keys):
+    nvim = start(start_nvim)
+    nvim.lua(OUTBOX)
+    write(nvim, 2, "first")
+    to_send(nvim)
+    nvim.keys_count()
+    nvim.keys(keys)
+    nvim.wait_notice("Sent 1 comment to Claude.")
+    more = "\nx" if "x<Esc>" in keys else ""
+    assert nvim.lua("return sent") == ["A comment" + BEGINNING + "[1] a.txt:2\n> two\nfirst" + more]
+    nvim.wait("#vim.api.nvim_list_wins() == 1", what="the preview to be closed")
+    wait_shown(nvim, (2, "▎you: first (no answer yet)"))
+
+
+def test_a_comment_that_is_removed_from_the_preview_waits_whatever_another_says(start_nvim):
+    nvim = start(start_nvim)
+    nvim.lua(OUTBOX)
+    write(nvim, 2, "see<CR>[2] in the list")
+    write(nvim, 4, "other")
+    to_send(nvim)
+    nvim.keys_count()
+    nvim.keys("/^.2. a.txt<CR>dGZZ")
+    nvim.wait_notice("Sent 1 comment to Claude.")
+    assert nvim.lua("return sent") == ["A comment" + BEGINNING + "[1] a.txt:2\n> two\nsee\n [2] in the list"]
+    assert [thread["state"] for thread in threads(nvim)] == ["sent", "draft"]
+
+
+def test_a_preview_sends_no_words_that_the_user_has_changed_since(start_nvim):
+    nvim = start(start_nvim)
+    nvim.lua(OUTBOX)
+    write(nvim, 2, "first")
+    to_send(nvim)
+    nvim.keys("<C-w>w")
+    write(nvim, 2, " again")
+    write(nvim, 4, "third")
+    to_send(nvim)
+    shown = "\n".join(nvim.lines())
+    assert "first again" in shown and "third" in shown, "nothing was edited in it, so it is made anew"
+    nvim.keys("Gox<Esc><C-w>w")
+    write(nvim, 4, "!")
+    to_send(nvim)
+    nvim.keys_count()
+    nvim.keys("ZZ")
+    nvim.wait_notice("Comment 2 has other words now: close this with `q`, and send again.")
+    assert nvim.lua("return sent") == []
+
+
 def test_a_round_on_what_another_session_changed_goes_where_the_user_says(start_nvim):
     nvim = start(start_nvim)
     nvim.lua("""

@@ -24,13 +24,23 @@ pub(crate) fn message(threads: &[&Thread], withheld: &[String]) -> String {
         text.push_str(" Answer a question; do not edit because of it.");
     }
     for thread in threads {
-        let words = thread.draft().map_or("", |entry| entry.words.trim());
+        let words = without_numbers(thread.draft().map_or("", |entry| entry.words.trim()));
         let mark = if is_question(thread) { " (question)" } else { "" };
         let _ = write!(text, "\n\n[{}]{mark} {}", thread.id, place(thread));
         text.push_str(&quote(thread, withheld));
         let _ = write!(text, "\n{words}");
     }
     text
+}
+
+/// Words of the user in which no line looks like the first line of a comment: such a line gets a blank before it.
+fn without_numbers(words: &str) -> String {
+    let is_number = |line: &str| {
+        let number = line.strip_prefix('[').and_then(|line| line.split_once(']')).map(|(number, _)| number);
+        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let line = |line: &str| if is_number(line) { format!(" {line}") } else { line.to_owned() };
+    words.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// The threads for a model that asks for them.

@@ -95,6 +95,23 @@ function M.message(root, said)
   return store.text(root, { round = { ids = ids, withheld = comments.withheld(root) } })
 end
 
+---A message from which comments were removed, with the beginning that fits those that are left.
+---@param round claude-ide.comments.Round as it was
+---@param left claude-ide.comments.Said[]
+---@param text string edited by the user
+---@return string
+function M.counted_again(round, left, text)
+  local function beginning(words)
+    return words:match("^[^\n]*") --[[@as string]]
+  end
+  local before = beginning(round.text)
+  if #left == #round.said or text:sub(1, #before) ~= before then
+    return text
+  end
+  local again = M.message(round.root, left)
+  return again and beginning(again) .. text:sub(#before + 1) or text
+end
+
 ---@param root string
 ---@param said claude-ide.comments.Said[]
 ---@param are_on_their_way? true

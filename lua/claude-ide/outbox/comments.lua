@@ -16,12 +16,13 @@ local route_to = lazy("claude-ide.outbox.route")
 local safely = lazy("claude-ide.base.safely")
 local store = lazy("claude-ide.comments.store")
 local text_float = lazy("claude-ide.ui.text_float")
+local typing = lazy("claude-ide.ui.guard.typing")
 local user_write = lazy("claude-ide.ui.user_write")
 
 local M = {}
 
----The window of the last preview, by worktree.
----@type table<string, integer?>
+---The last preview, by worktree.
+---@type table<string, { win: integer, close: fun(), is_edited: fun(): boolean }?>
 local previews = {}
 
 ---The session that has a comment already, or whose change it is about.
@@ -77,6 +78,7 @@ end
 ---@param round claude-ide.comments.Round
 ---@param way claude-ide.outbox.comments.Way
 local function preview(round, way)
+  typing.listen() -- a write counts if a key asked for it
   local root, said = round.root, round.said
   local lines = vim.split(round.text, "\n", { plain = true })
   local buf = own_buffer.create({
@@ -88,32 +90,46 @@ local function preview(round, way)
     draw_again = function() end,
   })
   local win = text_float.open(buf, way.title .. " · q not now", #lines + 1)
-  previews[root] = win
   vim.wo[win][0].conceallevel = 0 -- what is shown is what is sent
+  local written ---@type string? by `:wq`, after which the window is gone
+  ---@return string
+  local function text()
+    return vim.trim(table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n"))
+  end
   local function close()
+    written = nil
     ide_window.close(win)
     own_buffer.delete(buf)
   end
+  previews[root] = {
+    win = win,
+    close = close,
+    is_edited = function()
+      return not vim.deep_equal(vim.api.nvim_buf_get_lines(buf, 0, -1, false), lines)
+    end,
+  }
   ---@return claude-ide.comments.Round?
   local function look()
-    if not vim.api.nvim_buf_is_valid(buf) then
+    local now = vim.api.nvim_buf_is_loaded(buf) and text() or written
+    if not now then
       return nil -- sent, or put off while the user was asked
     end
-    local now = vim.trim(table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n"))
     local left = left_in(said, now)
-    local waits = {} ---@type table<integer, true?>
+    local waiting = {} ---@type table<integer, string?>
     for _, one in ipairs(comments_round.to_send(root)) do
-      waits[one.id] = true
+      waiting[one.id] = one.words
     end
-    local sent = vim.iter(left):find(function(one)
-      return not waits[one.id]
-    end)
+    local other = vim.iter(left):find(function(one)
+      return waiting[one.id] ~= one.words
+    end) --[[@as claude-ide.comments.Said?]]
     if not left[1] then
       notice.info("No comments are left to send.")
-    elseif sent then
-      notice.warn(("Comment %d does not wait any more: remove it here."):format(sent.id))
+    elseif other and waiting[other.id] then
+      notice.warn(("Comment %d has other words now: close this with `q`, and send again."):format(other.id))
+    elseif other then
+      notice.warn(("Comment %d does not wait any more: remove it here."):format(other.id))
     else
-      return { root = root, said = left, text = now }
+      return { root = root, said = left, text = comments_round.counted_again(round, left, now) }
     end
   end
   local send = safely.wrap("send comments", function()
@@ -124,6 +140,7 @@ local function preview(round, way)
     desc = "Claude Code: a round that is written is sent",
     callback = function(event)
       if not user_write.copied(event, "the comments are not sent") and user_write.is_asked(buf) then
+        written, vim.bo[buf].modified = text(), false
         vim.schedule(send)
       end
     end,
@@ -274,9 +291,12 @@ end
 function M.send()
   local root = comments.root()
   local shown = previews[root]
-  if shown and vim.api.nvim_win_is_valid(shown) then
-    vim.api.nvim_set_current_win(shown)
-    return true
+  if shown and vim.api.nvim_win_is_valid(shown.win) then
+    if shown.is_edited() then
+      vim.api.nvim_set_current_win(shown.win)
+      return true
+    end
+    shown.close() -- other comments may have been written since
   end
   local round, why = M.round(root)
   if not round then
