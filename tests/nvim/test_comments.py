@@ -569,6 +569,12 @@ def test_a_file_of_another_version_is_left_alone_and_the_user_is_told(start_nvim
     nvim.keys("lost?<Esc>ZZ")
     nvim.wait_notice("The comment is not saved")
     assert file.read_text() == '{"version": 9}'
+    again = start(start_nvim)
+    for index, command in enumerate(["", "send", "quickfix", "yank"]):
+        again.keys(f":Claude comments {command}<CR>")
+        again.wait(lambda least=index + 1: "".join(again.notices()).count("comments cannot be read") > least)
+    again.cmd("checkhealth claude-ide")
+    again.wait(lambda: "threads.json is not as this version writes it" in "\n".join(again.lines()))
 
 
 @pytest.mark.every_nvim

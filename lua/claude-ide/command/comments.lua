@@ -161,7 +161,9 @@ end
 ---@return string? err
 function M.run(words)
   local root, what = comments.root(), words[1]
-  if what == "send" then
+  if store.problem(root) then
+    return nil, store.UNREADABLE
+  elseif what == "send" then
     return outbox.send()
   elseif what == "yank" then
     return yank(root)

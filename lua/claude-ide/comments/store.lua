@@ -5,6 +5,7 @@ local at_exit = lazy("claude-ide.base.at_exit")
 local bus = lazy("claude-ide.base.bus")
 local log = lazy("claude-ide.base.log")
 local native = lazy("claude-ide.library.native")
+local notice = lazy("claude-ide.base.notice")
 local paths = lazy("claude-ide.base.path")
 
 local M = {}
@@ -56,11 +57,14 @@ local M = {}
 ---@field threads claude-ide.comments.Thread[]
 ---@field watcher? uv.uv_fs_event_t
 ---@field is_there? boolean the folder was seen
+---@field problem? string why its threads cannot be read
 
 ---@type table<string, claude-ide.comments.Worktree> by its top folder
 local worktrees = {}
 
 local FILE = "threads.json"
+
+M.UNREADABLE = "The comments cannot be read: `:checkhealth claude-ide` says why."
 
 ---The session that has changed a file last; set by who knows that (edits/journal).
 ---@type fun(path: string): string?
@@ -102,9 +106,14 @@ end
 ---@param root string
 ---@param worktree claude-ide.comments.Worktree
 local function read(root, worktree)
-  local threads = vim.uv.fs_stat(worktree.folder .. "/" .. FILE)
-    and ask(root, worktree, { list = vim.empty_dict() })
-  worktree.threads = threads or {}
+  local threads, err = nil, nil ---@type claude-ide.comments.Thread[]?, string?
+  if vim.uv.fs_stat(worktree.folder .. "/" .. FILE) then
+    threads, err = ask(root, worktree, { list = vim.empty_dict() })
+  end
+  if err and err ~= worktree.problem then
+    notice.warn(M.UNREADABLE)
+  end
+  worktree.threads, worktree.problem = threads or {}, err
 end
 
 ---Follows what other Neovims change.
@@ -159,6 +168,13 @@ end
 ---@return claude-ide.comments.Thread[]
 function M.threads(root)
   return of(root).threads
+end
+
+---Why the threads of a worktree cannot be read.
+---@param root string
+---@return string?
+function M.problem(root)
+  return of(root).problem
 end
 
 ---The threads, with what became of their files since Claude got the last words.

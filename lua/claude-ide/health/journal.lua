@@ -3,6 +3,7 @@
 local counted = require("claude-ide.base.counted")
 local lazy = require("claude-ide.lazy")
 local checkpoints = lazy("claude-ide.edits.journal.checkpoints")
+local comments_store = lazy("claude-ide.comments.store")
 local config = lazy("claude-ide.config")
 local files = lazy("claude-ide.edits.watch.files")
 local journal = lazy("claude-ide.edits.journal")
@@ -74,11 +75,24 @@ local function check_kept()
   )
 end
 
+local function check_comments()
+  local root = comments_store.root_of()
+  local problem = comments_store.problem(root)
+  if problem then
+    vim.health.error("Comments: " .. problem, {
+      "Move that file away to begin anew. It is not changed before: what is in it can be put right, too.",
+    })
+    return
+  end
+  vim.health.info(("Comments on %s: %d"):format(short(root), #comments_store.threads(root)))
+end
+
 function M.check()
   vim.health.start("Are changes reviewed that were not asked about?")
   check_watch()
   check_checkpoints()
   check_kept()
+  check_comments()
 end
 
 return M
