@@ -473,6 +473,45 @@ def test_the_keys_go_from_comment_to_comment_over_files(start_nvim):
     ]
 
 
+def test_a_file_that_is_gone_does_not_stop_the_way_from_comment_to_comment(start_nvim, connect_agent):
+    nvim = start_nvim(args=["a.txt"], files=FILES | {"b.txt": TEXT, "c.txt": TEXT}, notices=True)
+    for name in ("a.txt", "b.txt", "c.txt"):
+        nvim.cmd(f"edit {name}")
+        for lnum in (1, 3, 5) if name == "a.txt" else (2,):
+            write(nvim, lnum, f"{name} {lnum}")
+    nvim.cmd("edit a.txt | bwipeout b.txt c.txt")
+    (nvim.project / "b.txt").unlink()
+    jump = "require('claude-ide.comments').jump(...) return { vim.fn.bufname(), vim.fn.line('.') }"
+    nvim.keys("1G:nnoremap ,t <Plug>(claude-comment-next)<CR>2,t")
+    nvim.wait("vim.fn.line('.') == 5", what="the count to count")
+    assert nvim.lua(jump, 1) == ["c.txt", 2]
+    nvim.wait_notice("There is no b.txt any more.")
+    assert nvim.lua(jump, -1) == ["a.txt", 5]
+    agent = connect_agent(nvim)
+    for step, name in enumerate(("a.txt", "c.txt"), 1):
+        agent.call("comment_add", path=name, line=4, text=f"step {step}", step=step)
+    (nvim.project / "c.txt").unlink()
+    nvim.cmd("bwipeout! c.txt")
+    assert nvim.lua("require('claude-ide.comments').begin_tour() return vim.fn.line('.')") == 4
+    assert nvim.lua("return { require('claude-ide.comments').jump(1) }") == [None, "There is no c.txt any more."]
+
+
+def test_in_what_changed_since_nothing_is_commented_on(start_nvim):
+    nvim = start(start_nvim)
+    write(nvim, 2, "why?")
+    sent = [{"id": 1, "words": "why?"}]
+    nvim.lua("local s = require('claude-ide.comments.store') assert(s.change(s.root_of(), { sent = ... }))", sent)
+    nvim.cmd("Claude comments since")
+    nvim.wait_notice("Nothing has changed in this file since Claude got the comment.")
+    nvim.lua("vim.api.nvim_buf_set_lines(0, 1, 2, false, { 'TWO' })")
+    nvim.cmd("Claude comments since")
+    nvim.wait_kind("edit")
+    nvim.keys("gcc")
+    nvim.wait_notice("Comment in the file itself: `q` leads there.")
+    nvim.keys("q")
+    nvim.wait("vim.fn.bufname() == 'a.txt'")
+
+
 @pytest.mark.parametrize(("what", "place"), [("file", "a.txt"), ("all", "everything")])
 def test_a_comment_on_a_file_or_on_everything_has_no_lines(start_nvim, what, place):
     nvim = start(start_nvim)

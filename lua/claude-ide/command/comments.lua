@@ -97,6 +97,8 @@ end
 
 ---@param root string
 ---@param threads claude-ide.comments.Thread[]
+---@return boolean? ok
+---@return string? err
 local function to_quickfix(root, threads)
   local items = {} ---@type vim.quickfix.entry[]
   for _, thread in ipairs(threads) do
@@ -113,8 +115,12 @@ local function to_quickfix(root, threads)
       }
     end
   end
+  if not items[1] then
+    return nil, "No comment is on a file: `:Claude comments` lists all."
+  end
   vim.fn.setqflist({}, " ", { title = "Comments for Claude", items = items })
   vim.cmd("botright copen")
+  return true
 end
 
 ---Makes a comment of each entry of the quickfix list, except those that are there already.
@@ -180,7 +186,7 @@ function M.run(words)
   if not threads[1] then
     return nil, wanted and ("There are no comments: %s."):format(wanted) or "There are no comments."
   elseif is_list then
-    to_quickfix(root, threads)
+    return to_quickfix(root, threads)
   else
     choose(root, threads)
   end

@@ -7,6 +7,7 @@ local choose = lazy("claude-ide.ui.choose")
 local file = lazy("claude-ide.base.file")
 local file_window = lazy("claude-ide.ui.file_window")
 local hidden = lazy("claude-ide.editor.buffer.hidden")
+local key_list = lazy("claude-ide.ui.key_list")
 local marks = lazy("claude-ide.comments.marks")
 local notice = lazy("claude-ide.base.notice")
 local privacy = lazy("claude-ide.server.privacy")
@@ -224,6 +225,18 @@ function M.toggle()
   return true
 end
 
+---In a buffer of texts as they were: keys that comment elsewhere say where.
+---@param buf integer
+local function map_hint(buf)
+  for _, option in ipairs(key_list.options("comments")) do
+    if option.name == "comment" or option.name == "line" then
+      key_list.map(buf, option, function()
+        notice.info("Comment in the file itself: `q` leads there.")
+      end)
+    end
+  end
+end
+
 ---Shows what changed in the file here since Claude got the comment at the cursor, else the last one on the file.
 ---@return boolean? ok
 ---@return string? err
@@ -252,7 +265,10 @@ function M.show_since()
   local path = root .. "/" .. shown.path
   local buf = buffer.loaded(path)
   local now = buf and target.text(buf) or file.read_now(path, MAX_BYTES)
-  two_texts.show({ path = path, before = before, after = now, says = SAYS })
+  if now == before then
+    return nil, "Nothing has changed in this file since Claude got the comment."
+  end
+  two_texts.show({ path = path, before = before, after = now, says = SAYS, map = map_hint })
   return true
 end
 
@@ -276,7 +292,7 @@ function M.go_to(root, thread)
     return nil, ("There is no %s any more."):format(thread.path)
   end
   marks.attach()
-  local buf = buffer.find(path) or vim.fn.bufadd(path)
+  local buf = buffer.find(path) or vim.fn.bufadd(vim.fn.fnamemodify(path, ":.")) -- a name as after `:edit`
   vim.bo[buf].buflisted = true
   vim.cmd("normal! m'")
   if not file_window.show(buf) then
@@ -328,22 +344,42 @@ function M.withheld(root)
   return withheld
 end
 
+---Goes to the first of these threads that can be shown. Says what is missing before it.
 ---@param root string
----@param step? claude-ide.comments.Thread
----@param none string
+---@param threads claude-ide.comments.Thread[]
+---@param none string there is none
 ---@return boolean? ok
 ---@return string? err
-local function go_to_step(root, step, none)
-  if not step then
-    return nil, none
+local function go_to_first(root, threads, none)
+  local missing ---@type string?
+  for _, thread in ipairs(threads) do
+    local ok, err = M.go_to(root, thread)
+    if ok then
+      if thread.step then
+        last_step[root] = thread.id
+        marks.unfold(root, thread.id)
+        marks.reveal()
+      end
+      if missing then
+        notice.info(missing)
+      end
+      return true
+    end
+    missing = missing or err
   end
-  local ok, err = M.go_to(root, step)
-  if ok then
-    last_step[root] = step.id
-    marks.unfold(root, step.id)
-    marks.reveal()
+  return nil, missing or none
+end
+
+---@param threads claude-ide.comments.Thread[]
+---@param first integer
+---@param step 1|-1
+---@return claude-ide.comments.Thread[]
+local function from(threads, first, step)
+  local found = {} ---@type claude-ide.comments.Thread[]
+  for at = first, step > 0 and #threads or 1, step do
+    found[#found + 1] = threads[at]
   end
-  return ok, err
+  return found
 end
 
 ---Goes to the first step of Claude's tour.
@@ -351,9 +387,9 @@ end
 ---@return string? err
 function M.begin_tour()
   local root = M.root()
-  return go_to_step(
+  return go_to_first(
     root,
-    store.tour(root)[1],
+    store.tour(root),
     "There is no tour: ask Claude for one, see `:help claude-ide-tour`."
   )
 end
@@ -375,12 +411,10 @@ local function step_here(root, tour)
   return found
 end
 
----Goes to the next or previous thread: of this file, then of the project's other files. From a step of a tour to the next one.
 ---@param step 1|-1
 ---@return boolean? ok
 ---@return string? err
-function M.jump(step)
-  marks.attach()
+local function go_on(step)
   local buf, lnum = vim.api.nvim_get_current_buf(), vim.fn.line(".")
   local shown = target.shown_in(buf)
   local root = M.root()
@@ -388,7 +422,7 @@ function M.jump(step)
   local at_step = tour[1] and step_here(root, tour)
   if at_step then
     local none = step > 0 and "The tour ends here." or "The tour begins here."
-    return go_to_step(root, tour[at_step + step], none)
+    return go_to_first(root, from(tour, at_step + step, step), none)
   end
   local lines = marks.lines(buf)
   for at = step > 0 and 1 or #lines, step > 0 and #lines or 1, step do
@@ -401,13 +435,27 @@ function M.jump(step)
     end
   end
   local here, threads = shown and shown.path or "", M.in_order(root)
-  for at = step > 0 and 1 or #threads, step > 0 and #threads or 1, step do
-    local path = threads[at].path
-    if path and path ~= here and (path > here) == (step > 0) then
-      return M.go_to(root, threads[at])
+  local others = vim.tbl_filter(function(thread)
+    return thread.path ~= nil and thread.path ~= here and (thread.path > here) == (step > 0)
+  end, from(threads, step > 0 and 1 or #threads, step))
+  return go_to_first(root, others, threads[1] and "No more comments." or "There are no comments.")
+end
+
+---Goes to the next or previous thread, as often as a count says: of this file, then of the project's other files. From a step of a tour
+---to the next one.
+---@param step 1|-1
+---@return boolean? ok
+---@return string? err
+function M.jump(step)
+  marks.attach()
+  local count = vim.v.count1
+  for at = 1, count do
+    local ok, err = go_on(step)
+    if not ok then
+      return at > 1 or nil, err
     end
   end
-  return nil, threads[1] and "No more comments." or "There are no comments."
+  return true
 end
 
 ---Open comments by file.
@@ -437,8 +485,10 @@ end
 ---@type table<string, fun(): boolean?, string?>
 M.ACTIONS = {
   line = function()
-    local lnum = vim.fn.line(".")
-    return M.write(lnum, math.min(lnum + vim.v.count1 - 1, vim.api.nvim_buf_line_count(0)))
+    local first = vim.fn.line(".")
+    local last = math.min(first + vim.v.count1 - 1, vim.api.nvim_buf_line_count(0))
+    local fold, fold_end = vim.fn.foldclosed(first), vim.fn.foldclosedend(last)
+    return M.write(fold > 0 and fold or first, math.max(fold_end, last))
   end,
   next = function()
     return M.jump(1)

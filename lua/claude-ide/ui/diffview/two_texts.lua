@@ -19,6 +19,7 @@ local M = {}
 ---@field path string of the file
 ---@field before string? nil: there was no file
 ---@field after string?
+---@field map? fun(buf: integer) maps keys of the caller
 ---@field says { before: string, after: string, back: string } what the texts are, and where `q` leads
 
 local GROUP = "claude-ide.two_texts."
@@ -132,6 +133,9 @@ function M.show(texts)
       key_list.map(buf, key_list.option("diff", "removed"), function()
         change_keys.show_removed(view)
       end)
+      if texts.map then
+        texts.map(buf)
+      end
     end
     -- One side alone is useless.
     vim.api.nvim_create_autocmd("WinClosed", {
