@@ -496,6 +496,17 @@ def test_a_file_that_is_gone_does_not_stop_the_way_from_comment_to_comment(start
     assert nvim.lua("return { require('claude-ide.comments').jump(1) }") == [None, "There is no c.txt any more."]
 
 
+def test_a_link_has_the_comments_of_its_file(start_nvim):
+    nvim = start(start_nvim)
+    (nvim.project / "link.txt").symlink_to("a.txt")
+    nvim.cmd("bwipeout | edit link.txt")
+    write(nvim, 2, "why?")
+    assert [thread["path"] for thread in threads(nvim)] == ["a.txt"]
+    nvim.wait_screen("▎you: why? (not sent)")
+    nvim.cmd("bwipeout | edit a.txt")
+    wait_shown(nvim, (2, "▎you: why? (not sent)"))
+
+
 def test_in_what_changed_since_nothing_is_commented_on(start_nvim):
     nvim = start(start_nvim)
     write(nvim, 2, "why?")

@@ -4,8 +4,8 @@ local lazy = require("claude-ide.lazy")
 local comments = lazy("claude-ide.comments")
 local counted = lazy("claude-ide.base.counted")
 local notice = lazy("claude-ide.base.notice")
-local paths = lazy("claude-ide.base.path")
 local store = lazy("claude-ide.comments.store")
+local target = lazy("claude-ide.comments.target")
 
 local M = {}
 
@@ -63,7 +63,7 @@ function M.on_files(files)
   local root = store.root_of(files[1])
   local wanted = {} ---@type table<string, true?>
   for _, path in ipairs(files) do
-    wanted[paths.relative(path, root)] = true
+    wanted[target.path_in(path, root)] = true
   end
   return (M.waiting(root, function(thread)
     return wanted[thread.path or ""] == true

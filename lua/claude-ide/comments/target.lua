@@ -31,13 +31,27 @@ local plans = {}
 ---@type table<claude-ide.ui.Kind, true?>
 local SIDES = { now = true, proposal = true, review = true }
 
+---The path of a file in its worktree. A link to another file of it has that one's comments.
+---@param path string absolute
+---@param root string
+---@return string
+function M.path_in(path, root)
+  local stat = vim.uv.fs_lstat(path)
+  local real = stat and stat.type == "link" and vim.uv.fs_realpath(path)
+  local real_root = real and vim.uv.fs_realpath(root)
+  if real and real_root and paths.within(real, real_root) then
+    return paths.relative(real, real_root)
+  end
+  return paths.relative(path, root)
+end
+
 ---@param path string absolute
 ---@param side claude-ide.comments.Side
 ---@param is_file boolean
 ---@return claude-ide.comments.Shown
 local function shown(path, side, is_file)
   local root = store.root_of(path)
-  return { root = root, path = paths.relative(path, root), side = side, is_file = is_file }
+  return { root = root, path = M.path_in(path, root), side = side, is_file = is_file }
 end
 
 ---A buffer shows a plan.
