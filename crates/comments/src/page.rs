@@ -17,7 +17,7 @@ const MOST_BYTES: usize = 256 * 1024;
 /// The threads by file and line, the resolved ones last. What the user has not sent is whole: it is sent as it is shown.
 pub(crate) fn shown(mut threads: Vec<&Thread>, withheld: &[String]) -> Json {
     let is_over = |thread: &Thread| thread.state() == State::Resolved;
-    threads.sort_by_key(|thread| (is_over(thread), Reverse(thread.entries.last().map(|entry| entry.at))));
+    threads.sort_by_key(|thread| (is_over(thread), Reverse(thread.entries.iter().map(|entry| entry.at).max())));
     let mut bytes = 0;
     let mut shown: Vec<_> =
         threads.into_iter().take(MOST_THREADS).map(|thread| (thread, one(thread, withheld))).collect();

@@ -491,13 +491,15 @@ fn add_entry(thread: &mut Thread, by: Author, words: String, done: bool) -> Resu
     if thread.entries.len() >= MAX_ENTRIES {
         return Err(CommentError::TooMuch("a comment has at most 200 answers"));
     }
-    thread.entries.push(Entry { by, words, at: now(), sent: false, done });
+    // The user's words are said when they are sent: an answer is not one to them, unless nothing else was said.
+    let at = thread.draft_at().filter(|at| by == Author::Claude && *at > 0).unwrap_or(thread.entries.len());
+    thread.entries.insert(at, Entry { by, words, at: now(), sent: false, done });
     Ok(())
 }
 
 /// Marks words as sent. What the user has written meanwhile is still to be sent.
 fn mark_sent(thread: &mut Thread, Said { words, .. }: Said) {
-    let draft = thread.entries.iter().position(|entry| entry.by == Author::User && !entry.sent);
+    let draft = thread.draft_at();
     match draft.and_then(|at| thread.entries.get_mut(at)) {
         Some(entry) if entry.words == words => entry.sent = true,
         _ => {
@@ -663,6 +665,34 @@ mod tests {
         assert_eq!(of.states(), ["draft"]);
         of.sent(id, "second");
         assert_eq!(of.states(), ["sent"]);
+    }
+
+    #[test]
+    fn a_reply_that_waits_is_not_answered_by_what_claude_says_meanwhile() {
+        let of = Fixture::new();
+        let id = of.add(0, 1, "Why?");
+        let reply = |words: &str| of.ask(json!({ "reply": { "id": id, "words": words, "done": true } }), "").unwrap();
+        let words = || {
+            let threads = of.ask(json!({ "list": {} }), "").unwrap();
+            let entries = threads[0]["entries"].as_array().unwrap();
+            entries.iter().map(|entry| entry["words"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        of.sent(id, "Why?");
+        of.ask(json!({ "write": { "id": id, "words": "Wait." } }), "").unwrap();
+        reply("Because.");
+        assert_eq!(
+            (words(), of.states()),
+            (["Why?", "Because.", "Wait."].map(str::to_owned).to_vec(), vec!["draft".to_owned()])
+        );
+        of.sent(id, "Wait.");
+        assert_eq!(of.states(), ["sent"]);
+        reply("Done.");
+        assert_eq!((words().pop().unwrap(), of.states()), ("Done.".to_owned(), vec!["done".to_owned()]));
+        // Claude may have got the message by hand: nothing else can be meant.
+        let id = of.add(1, 1, "By hand.");
+        of.ask(json!({ "reply": { "id": id, "words": "Seen." } }), "").unwrap();
+        of.sent(id, "By hand.");
+        assert_eq!(of.states(), ["done", "answered"]);
     }
 
     #[test]

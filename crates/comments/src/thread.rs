@@ -155,7 +155,11 @@ impl Thread {
 
     /// The user's words that are not sent.
     pub(crate) fn draft(&self) -> Option<&Entry> {
-        self.entries.iter().find(|entry| entry.by == Author::User && !entry.sent)
+        self.entries.get(self.draft_at()?)
+    }
+
+    pub(crate) fn draft_at(&self) -> Option<usize> {
+        self.entries.iter().position(|entry| entry.by == Author::User && !entry.sent)
     }
 }
 
