@@ -452,6 +452,27 @@ def test_an_agent_sees_what_was_sent_answers_it_and_points_at_lines(start_nvim, 
         agent.call("comment_add", path="a.txt", line=9, text="?")
 
 
+def test_a_resolved_comment_is_shown_when_it_is_chosen_and_opened_by_an_answer(start_nvim, connect_agent):
+    nvim = start(start_nvim)
+    agent = connect_agent(nvim)
+    write(nvim, 4, "why?")
+    sent = [{"id": 1, "words": "why?"}]
+    nvim.lua("local s = require('claude-ide.comments.store') assert(s.change(s.root_of(), { sent = ... }))", sent)
+    resolve = "return require('claude-ide.comments').resolve()"
+    assert nvim.lua(resolve)
+    wait_shown(nvim)
+    nvim.answer(1)
+    nvim.keys("gg:Claude comments resolved<CR>")
+    wait_shown(nvim, (4, "▎resolved\n▎you: why?"))
+    assert nvim.lua("return vim.fn.line('.')") == 4
+    assert nvim.lua(resolve)
+    wait_shown(nvim, (4, "▎no answer yet\n▎you: why?"))
+    assert nvim.lua(resolve)
+    wait_shown(nvim)
+    agent.call("comment_reply", id=1, text="Since.", done=True)
+    wait_shown(nvim, (4, "▎says it is done\n▎you: why?\n▎Claude: Since."))
+
+
 def test_the_keys_go_from_comment_to_comment_over_files(start_nvim):
     nvim = start_nvim(args=["a.txt", "b.txt"], files=FILES | {"b.txt": "alpha\nbeta\n"}, notices=True)
     write(nvim, 2, "first")

@@ -116,7 +116,6 @@ impl Store {
                 thread.entries.retain(|entry| entry.by == Author::Claude || entry.sent);
                 if !words.trim().is_empty() {
                     add_entry(thread, Author::User, words, false)?;
-                    thread.resolved = false;
                 }
                 contents.threads.retain(|thread| !thread.entries.is_empty());
                 Ok(Json::Bool(true))
@@ -487,6 +486,7 @@ fn checked(words: String) -> Result<String, CommentError> {
     Ok(words)
 }
 
+/// Says something. It opens the thread again.
 fn add_entry(thread: &mut Thread, by: Author, words: String, done: bool) -> Result<(), CommentError> {
     if thread.entries.len() >= MAX_ENTRIES {
         return Err(CommentError::TooMuch("a comment has at most 200 answers"));
@@ -494,6 +494,7 @@ fn add_entry(thread: &mut Thread, by: Author, words: String, done: bool) -> Resu
     // The user's words are said when they are sent: an answer is not one to them, unless nothing else was said.
     let at = thread.draft_at().filter(|at| by == Author::Claude && *at > 0).unwrap_or(thread.entries.len());
     thread.entries.insert(at, Entry { by, words, at: now(), sent: false, done });
+    thread.resolved = false;
     Ok(())
 }
 
@@ -641,6 +642,8 @@ mod tests {
         assert_eq!(of.states(), ["done"]);
         of.ask(json!({ "resolve": { "id": id, "resolved": true } }), "").unwrap();
         assert_eq!(of.states(), ["resolved"]);
+        of.ask(json!({ "reply": { "id": id, "words": "One more thing." } }), "").unwrap();
+        assert_eq!(of.states(), ["answered"], "what Claude says is seen");
     }
 
     #[test]

@@ -90,6 +90,9 @@ local function choose(root, threads)
       local ok, err = comments.go_to(root, thread)
       if not ok then
         notice.warn(err or "")
+      elseif thread.state == "resolved" then
+        marks.unfold(root, thread.id)
+        marks.reveal()
       end
     end
   end)

@@ -53,9 +53,15 @@ local texts = {}
 ---@type table<integer, boolean?>
 local drawn_level = {}
 
----Threads that are shown whole.
----@type table<string, true?>
+---Threads that are shown whole. A resolved one is shown if it was unfolded as such.
+---@type table<string, true|"resolved"|nil>
 local unfolded = {}
+
+---@param thread? claude-ide.comments.Thread
+---@return true|"resolved"
+local function unfolded_as(thread)
+  return thread and thread.state == "resolved" and "resolved" or true
+end
 
 ---Pauses before buffers are drawn again.
 ---@type table<integer, claude-ide.Timer?>
@@ -72,7 +78,7 @@ local function author(entry)
 end
 
 ---@type table<claude-ide.comments.State, string?>
-local STATES = { draft = "not sent", sent = "no answer yet", done = "says it is done" }
+local STATES = { draft = "not sent", sent = "no answer yet", done = "says it is done", resolved = "resolved" }
 
 ---What is special about a thread.
 ---@param root string
@@ -221,16 +227,18 @@ end
 ---@param thread? claude-ide.comments.Thread
 ---@return claude-ide.comments.Mark?
 local function put(buf, shown, placed, cells, thread)
-  if not thread or thread.state == "resolved" then
+  local name = thread and store.name(shown.root, thread.id) or ""
+  if not thread or thread.state == "resolved" and unfolded[name] ~= "resolved" then
     return nil
   end
+  unfolded[name] = unfolded[name] and unfolded_as(thread)
   local last_row = vim.api.nvim_buf_line_count(buf) - 1
   local row = math.min(placed.first, last_row)
   -- The last line has the words, the first one the extmark that is followed.
   local bottom = math.min(placed.first + math.max(placed.count, 1) - 1, last_row)
   local words = { priority = PRIORITY } ---@type vim.api.keyset.set_extmark
   local root = shown.root
-  if unfolded[store.name(root, thread.id)] then
+  if unfolded[name] then
     words.virt_lines = whole(root, thread, placed.kind, cells)
   elseif drawn_level[buf] then
     words.virt_text, words.virt_text_pos = brief(root, thread, placed.kind, cells), "eol"
@@ -434,11 +442,11 @@ function M.reveal()
   end
 end
 
----Shows a thread whole.
+---Shows a thread whole, also one that is resolved.
 ---@param root string
 ---@param id integer
 function M.unfold(root, id)
-  unfolded[store.name(root, id)] = true
+  unfolded[store.name(root, id)] = unfolded_as(store.thread(root, id))
   M.refresh()
 end
 
@@ -447,10 +455,10 @@ end
 ---@param threads claude-ide.comments.Thread[]
 function M.toggle(root, threads)
   local are_whole = vim.iter(threads):all(function(thread)
-    return unfolded[store.name(root, thread.id)] == true
+    return unfolded[store.name(root, thread.id)] ~= nil
   end)
   for _, thread in ipairs(threads) do
-    unfolded[store.name(root, thread.id)] = not are_whole or nil
+    unfolded[store.name(root, thread.id)] = not are_whole and unfolded_as(thread) or nil
   end
   M.refresh()
 end
