@@ -13,16 +13,16 @@ def begin(nvim, mock_api, mode="manual mode on"):
     nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid", what="the CLI to connect")
     nvim.wait_screen(mode)
     mock_api.script(Reply(text="Hello."))
-    type_prompt(nvim, "begin")
-    nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
+    submit(nvim, mock_api, "begin")
     nvim.wait(lambda: "Hello." in stored(nvim), what="the answer to be stored")
     nvim.wait(IDLE, what="the turn to be over")
 
 
-def type_prompt(nvim, text):
-    """Types a short text at the prompt of the CLI in Neovim's terminal."""
+def submit(nvim, mock_api, text):
+    """Types a short prompt for the CLI in Neovim's terminal, and sends it."""
     nvim.wait("vim.fn.mode() == 't'", what="Terminal mode")
     nvim.wait(typing(text, nvim.terminal.text, nvim.terminal.write), what=f"the CLI to show {text!r}")
+    nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
 
 
 def stored(nvim):

@@ -9,7 +9,7 @@ import time
 import pytest
 from terminal_steps import IDLE, SESSION, begin
 
-from harness.cli import binary, call, environment, submitting
+from harness.cli import binary, call, environment
 from harness.scripted_model import Reply
 
 pytestmark = [pytest.mark.cli]
@@ -23,12 +23,6 @@ def service(mock_api, tmp_path):
     yield
     env = environment(tmp_path / "home", mock_api)
     subprocess.run([binary(), "daemon", "stop", "--any"], env=env, cwd=tmp_path, capture_output=True, timeout=60)
-
-
-def ask(nvim, mock_api, text):
-    nvim.keys(text)
-    nvim.wait_screen(text)
-    nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
 
 
 def state(nvim):
@@ -93,7 +87,7 @@ def test_a_session_that_works_goes_on_without_neovim_and_comes_back(start_with_c
     after.wait(lambda: state(after) == [session, "idle", False], what="the same session")
     mock_api.script(Reply("Here I am."))
     after.wait_screen("manual mode on")
-    ask(after, mock_api, "still there?")
+    submit(after, mock_api, "still there?")
     after.wait_screen("Here I am.")
     assert mock_api.seen("All done.")
 

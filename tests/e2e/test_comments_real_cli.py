@@ -1,7 +1,7 @@
 """A round of comments with the real CLI: written on lines, sent in one message, answered beside the code."""
 
 import pytest
-from terminal_steps import IDLE, SESSION, begin, type_prompt
+from terminal_steps import IDLE, SESSION, begin, submit
 
 from harness.cli import submitting
 from harness.scripted_model import Reply
@@ -95,8 +95,7 @@ def test_a_rejection_carries_the_comments_and_is_answered(start_with_claude, moc
     path = str(nvim.project / "a.txt")
     edit = {"file_path": path, "old_string": "three", "new_string": "THREE"}
     mock_api.script(Reply(calls=[("Read", {"file_path": path})]), Reply(calls=[("Edit", edit)]))
-    type_prompt(nvim, "go on")
-    nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
+    submit(nvim, mock_api, "go on")
     nvim.wait_kind("proposal")
     nvim.keys_count()
     nvim.keys("3Ggcc")

@@ -5,9 +5,9 @@ import re
 import subprocess
 
 import pytest
-from terminal_steps import IDLE, begin, type_prompt
+from terminal_steps import IDLE, begin, submit
 
-from harness.cli import QUESTION, call, submitting
+from harness.cli import QUESTION, call
 from harness.files import text_of
 from harness.scripted_model import Reply
 
@@ -267,8 +267,7 @@ def test_a_fresh_claude_says_what_it_has_changed_unasked(start_with_claude, mock
         Reply(calls=[("Edit", {"file_path": path, "old_string": "two", "new_string": "2\nand a half"})]),
         Reply(text="It is done."),
     )
-    type_prompt(nvim, "go on")
-    nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
+    submit(nvim, mock_api, "go on")
     if mode == "default":
         nvim.wait("require('claude-ide.edits.proposal').count() == 1", what="the diff")
         return

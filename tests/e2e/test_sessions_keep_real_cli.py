@@ -5,10 +5,10 @@ import subprocess
 import time
 
 import pytest
-from terminal_steps import IDLE, SESSION, begin, type_prompt
+from terminal_steps import IDLE, SESSION, begin, submit
 
 from harness import left
-from harness.cli import binary, call, environment, prepare_home, submitting
+from harness.cli import binary, call, environment, prepare_home
 from harness.scripted_model import Reply
 
 pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
@@ -67,8 +67,7 @@ def test_a_kept_session_is_resumed_after_the_cli_has_deleted_it(start_with_claud
     assert file.read_text().startswith(written)
     nvim.wait("vim.fn.mode() == 't'")
     mock_api.script(Reply(text="I remember."))
-    type_prompt(nvim, "go on")
-    nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
+    submit(nvim, mock_api, "go on")
     nvim.wait_screen("I remember.")
     texts = str(mock_api.requests[-1]["messages"])
     assert "begin" in texts and "Hello." in texts and "go on" in texts

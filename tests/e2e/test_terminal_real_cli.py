@@ -7,7 +7,7 @@ import re
 import subprocess
 
 import pytest
-from terminal_steps import begin
+from terminal_steps import begin, submit
 
 from harness.cli import QUESTION, binary, call, environment, submitting
 from harness.scripted_model import Reply
@@ -28,13 +28,6 @@ def open_claude(nvim):
     )
     nvim.wait(ready, what="the CLI to connect")
     nvim.wait_screen("manual mode on")
-
-
-def submit(nvim, mock_api, text):
-    """Types a prompt into the terminal and sends it."""
-    nvim.keys(text)
-    nvim.wait_screen(text)
-    nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
 
 
 def edit(nvim):

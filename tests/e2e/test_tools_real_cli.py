@@ -9,7 +9,7 @@ import pytest
 from e2e_servers import PYRIGHT, RUFF
 
 from harness import PATIENCE
-from harness.cli import QUESTION, call, submitting
+from harness.cli import QUESTION, call, submitting, typing
 from harness.scripted_model import Reply
 
 pytestmark = [pytest.mark.cli, pytest.mark.dealt]
@@ -52,10 +52,13 @@ def ask(nvim, api, text):
     buf = nvim.lua('return require("claude-ide.terminal").bufnr()')
     channel = nvim.lua("return vim.bo[...].channel", buf)
     nvim.wait_screen("❯")
-    nvim.lua("vim.api.nvim_chan_send(...)", channel, text)
-    typed = "".join(text.split())  # the CLI breaks lines where the window ends
-    nvim.wait(lambda: typed in "".join("".join(nvim.lines(buf)).split()), what="the prompt to be shown")
-    enter = submitting(api, lambda: nvim.lua("vim.api.nvim_chan_send(...)", channel, "\r"))
+
+
+    def write(keys):
+        nvim.lua("vim.api.nvim_chan_send(...)", channel, keys)
+
+    nvim.wait(typing(text, lambda: "\n".join(nvim.lines(buf)), write), what="the prompt to be shown")
+    enter = submitting(api, lambda: write("\r"))
     nvim.terminal.wait(enter, PATIENCE, "the CLI to ask the model")
 
 
@@ -114,7 +117,8 @@ for path, headers in [("/nvim", server["headers"]), ("/", {"X-Claude-Code-Ide-Au
     more = {"Sec-WebSocket-Key": key, "Sec-WebSocket-Protocol": "mcp"}
     connection.request("GET", path, None, {**upgrade, **more, **headers})
     answers.append(connection.getresponse().status)
-pathlib.Path("stolen.json").write_text(json.dumps([found, answers]))
+pathlib.Path("stolen.tmp").write_text(json.dumps([found, answers]))
+os.rename("stolen.tmp", "stolen.json")
 """
 """A command of the model that searches for the tokens: in its environment, and wherever its user may read."""
 

@@ -92,7 +92,12 @@ class Cutting:
     def __init__(self, port):
         self.port, self.open, self.passed = port, [], b""
         self.listener = socket.create_server(("127.0.0.1", 0))
-        threading.Thread(target=self._accept, daemon=True).start()
+        self.threads = []
+        self._start(self._accept)
+
+    def _start(self, target, *args):
+        self.threads.append(threading.Thread(target=target, args=args, daemon=True))
+        self.threads[-1].start()
 
     def _accept(self):
         with contextlib.suppress(OSError):
@@ -101,7 +106,7 @@ class Cutting:
                 there = socket.create_connection(("127.0.0.1", self.port))
                 self.open += [here, there]
                 for source, target in ((here, there), (there, here)):
-                    threading.Thread(target=self._pass, args=(source, target), daemon=True).start()
+                    self._start(self._pass, source, target)
 
     def _pass(self, source, target):
         with contextlib.suppress(OSError):
@@ -114,6 +119,15 @@ class Cutting:
         for one in self.open:
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.threads[0].join()  # nothing is accepted any more
+        self.cut()
+        for thread in self.threads:
+            thread.join()
+        for one in [self.listener, *self.open]:
+            one.close()
 
 
 @pytest.mark.slow
@@ -137,7 +151,7 @@ def test_the_sdk_gets_the_answer_of_a_call_whose_connection_broke(start_nvim, tm
         assert nvim.lua("return fake.withdrawn") == 0
         nvim.lua("fake.release()")
         said, _ = caller.communicate(timeout=60)
-    between.listener.close()
+    between.close()
     assert "definition" in said
     assert nvim.lua("return fake.withdrawn") == 0
 
