@@ -68,8 +68,8 @@ def write(nvim, lnum, words):
 
 
 def shown(nvim):
-    """The lines with comments, and what stands below them. Those of one line are in the order of their words."""
-    return sorted((lnum, "\n".join(lines)) for lnum, lines in nvim.lua(PLACED))
+    """The lines with comments, and what stands below them."""
+    return [(lnum, "\n".join(lines)) for lnum, lines in nvim.lua(PLACED)]
 
 
 def wait_shown(nvim, *wanted):
@@ -167,17 +167,17 @@ def test_a_deleted_line_is_not_taken_for_one_that_looks_alike(start_nvim):
     nvim = start_nvim(args=["a.txt"], files=FILES | {"a.txt": twins}, notices=True)
     write(nvim, 1, "one")
     write(nvim, 5, "two")
-    gone, left = (1, "▎you: one (not sent, its lines are gone)"), (1, "▎you: two (not sent)")
+    both = "▎you: one (not sent, its lines are gone)\n▎you: two (not sent)"
     nvim.keys("gg4dd")
-    wait_shown(nvim, gone, left)
+    wait_shown(nvim, (1, both))
     nvim.keys("Onew<Esc>:w<CR>")
-    wait_shown(nvim, *((2, words) for _, words in (gone, left)))
+    wait_shown(nvim, (2, both))
     nvim.keys(":e<CR>:1d<CR>")
-    wait_shown(nvim, gone, left)
+    wait_shown(nvim, (1, both))
     nvim.keys(":%d<CR>:0r !printf 'f(\\nx\\n)\\nmid\\nf(\\nx\\n)\\nend\\n'<CR>Gdd")
     wait_shown(nvim, (1, "▎you: one (not sent)"), (5, "▎you: two (not sent)"))
     nvim.keys("gg4dd")
-    wait_shown(nvim, gone, left)
+    wait_shown(nvim, (1, both))
     nvim.keys("u")
     wait_shown(nvim, (1, "▎you: one (not sent)"), (5, "▎you: two (not sent)"))
 
@@ -241,12 +241,12 @@ def test_of_several_comments_on_a_line_the_user_chooses(start_nvim):
     nvim = start(start_nvim)
     write(nvim, 2, "first")
     nvim.lua("assert(require('claude-ide.comments').add(vim.api.nvim_buf_get_name(0), 2, 2, 'second'))")
-    wait_shown(nvim, (2, "▎you: first (not sent)"), (2, "▎you: second (not sent)"))
+    wait_shown(nvim, (2, "▎you: first (not sent)\n▎you: second (not sent)"))
     nvim.answer(1)
     write(nvim, 2, "!")
-    wait_shown(nvim, (2, "▎you: first! (not sent)"), (2, "▎you: second (not sent)"))
+    wait_shown(nvim, (2, "▎you: first! (not sent)\n▎you: second (not sent)"))
     nvim.lua("assert(require('claude-ide.comments').toggle())")
-    assert shown(nvim) == [(2, "▎not sent\n▎you: first!"), (2, "▎not sent\n▎you: second")]
+    assert shown(nvim) == [(2, "▎not sent\n▎you: first!\n▎not sent\n▎you: second")]
     nvim.answer(1, 2)
     nvim.lua("require('claude-ide.comments').run('resolve')")
     nvim.wait_notice("This comment is not sent. Without words, it is removed.")
@@ -325,7 +325,9 @@ require("claude-ide.outbox").send = function(message)
   message.done()
 end
 """
-BEGINNING = " on the code. Answer each with the tool comment_reply and its number, and say there whether it is done.\n\n"
+BEGINNING = (
+    " on the code. Answer each with the tool comment_reply and its number, and say there whether it is done.\n\n"
+)
 
 
 def to_send(nvim):

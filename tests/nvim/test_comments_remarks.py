@@ -19,12 +19,8 @@ def test_a_tour_leads_from_step_to_step_over_files_and_says_where_it_ends(start_
     for step, (path, line) in enumerate([("b.txt", 2), ("a.txt", 3), ("a.txt", 3), ("b.txt", 1)], 1):
         agent.call("comment_add", path=path, line=line, text=f"place {step}", step=step)
     nvim.wait_notice("Claude begins a tour")
-    wait_shown(
-        nvim,
-        (1, "▎you: mine (not sent)"),
-        (3, "▎Claude: place 2 (step 2 of 4)"),
-        (3, "▎Claude: place 3 (step 3 of 4)"),
-    )
+    steps = "▎Claude: place 2 (step 2 of 4)\n▎Claude: place 3 (step 3 of 4)"
+    wait_shown(nvim, (1, "▎you: mine (not sent)"), (3, steps))
     nvim.cmd("Claude comments tour")
     assert nvim.lua(HERE) == ["b.txt", 2]
     jump = "local ok, err = require('claude-ide.comments').jump(...) return ok or err"

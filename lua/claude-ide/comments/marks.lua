@@ -225,8 +225,9 @@ end
 ---@param placed claude-ide.comments.Placed
 ---@param cells integer
 ---@param thread? claude-ide.comments.Thread
+---@param below table<integer, { [1]: string, [2]: string }[][]> lines to draw below each row
 ---@return claude-ide.comments.Mark?
-local function put(buf, shown, placed, cells, thread)
+local function put(buf, shown, placed, cells, thread, below)
   local name = thread and store.name(shown.root, thread.id) or ""
   if not thread or thread.state == "resolved" and unfolded[name] ~= "resolved" then
     return nil
@@ -236,16 +237,15 @@ local function put(buf, shown, placed, cells, thread)
   local row = math.min(placed.first, last_row)
   -- The last line has the words, the first one the extmark that is followed.
   local bottom = math.min(placed.first + math.max(placed.count, 1) - 1, last_row)
-  local words = { priority = PRIORITY } ---@type vim.api.keyset.set_extmark
-  local root = shown.root
-  if unfolded[name] then
-    words.virt_lines = whole(root, thread, placed.kind, cells)
-  elseif drawn_level[buf] then
-    words.virt_text, words.virt_text_pos = brief(root, thread, placed.kind, cells), "eol"
+  local is_whole = unfolded[name] ~= nil
+  local words = not is_whole and brief(shown.root, thread, placed.kind, cells)
+  if words and drawn_level[buf] then
+    local at_end = { virt_text = words, virt_text_pos = "eol", priority = PRIORITY }
+    vim.api.nvim_buf_set_extmark(buf, namespace, bottom, 0, at_end)
   else
-    words.virt_lines = { brief(root, thread, placed.kind, cells) }
+    local lines = words and { words } or whole(shown.root, thread, placed.kind, cells)
+    below[bottom] = vim.list_extend(below[bottom] or {}, lines)
   end
-  vim.api.nvim_buf_set_extmark(buf, namespace, bottom, 0, words)
   local extmark = vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, {
     sign_text = "▎",
     sign_hl_group = "ClaudeCommentSign",
@@ -361,8 +361,12 @@ function M.draw(buf)
   for _, thread in ipairs(store.of_text(shown)) do
     by_id[thread.id] = thread
   end
+  local below = {} ---@type table<integer, { [1]: string, [2]: string }[][]>
   for _, placed in ipairs(places) do
-    found[#found + 1] = put(buf, shown, placed, cells, by_id[placed.id])
+    found[#found + 1] = put(buf, shown, placed, cells, by_id[placed.id], below)
+  end
+  for row, lines in pairs(below) do -- one mark a row: Neovim draws the lines of several in an order of its own
+    vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, { virt_lines = lines, priority = PRIORITY })
   end
   marks[buf] = (found[1] or threads[1]) and found or nil
 end
