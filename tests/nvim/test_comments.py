@@ -240,7 +240,10 @@ def test_files_are_completed_in_a_comment(start_nvim):
 def test_of_several_comments_on_a_line_the_user_chooses(start_nvim):
     nvim = start(start_nvim)
     write(nvim, 2, "first")
-    nvim.lua("assert(require('claude-ide.comments').add(vim.api.nvim_buf_get_name(0), 2, 2, 'second'))")
+    nvim.lua(
+        "assert(require('claude-ide.comments').add_all({ ... }) == 1)",
+        {"path": str(nvim.project / "a.txt"), "first": 2, "last": 2, "words": "second"},
+    )
     wait_shown(nvim, (2, "▎you: first (not sent)\n▎you: second (not sent)"))
     nvim.answer(1)
     write(nvim, 2, "!")
@@ -568,10 +571,13 @@ def test_a_review_in_the_quickfix_list_becomes_a_round(start_nvim):
     nvim = start_nvim(args=["a.txt"], files=FILES | {"b.txt": "alpha\nbeta\n"}, notices=True)
     nvim.lua(
         "vim.fn.setqflist({}, ' ', { lines = ..., efm = '%f:%l: %m' })",
-        ["a.txt:2: why two?", "b.txt:1: no alpha", "b.txt:9: beyond", "no place"],
+        ["a.txt:2: why two?", "b.txt:1: no alpha", "b.txt:9: beyond", "no place", "a.txt:2: why two?"],
     )
+    nvim.lua("changes = 0 require('claude-ide.base.bus').on('comments_changed', function() changes = changes + 1 end)")
     nvim.cmd("Claude comments import")
     nvim.wait_notice("2 comments added. 1 could not be added.")
+    assert nvim.lua("return changes") == 1
+    wait_shown(nvim, (2, "▎you: why two? (not sent)"))
     nvim.cmd("Claude comments import")
     nvim.wait_notice("no entries that could be added")
     nvim.cmd("Claude comments yank")

@@ -55,7 +55,8 @@ end
 
 ADD = """
 local line, text = ...
-local id = assert(require("claude-ide.comments").add(vim.api.nvim_buf_get_name(0), line, line, "about " .. text))
+local here = { path = vim.api.nvim_buf_get_name(0), first = line, last = line, words = "about " .. text }
+assert(require("claude-ide.comments").add_all({ here }) == 1)
 """
 
 

@@ -15,6 +15,8 @@ pub enum Request {
     List(List),
     /// A new thread.
     Add(Add),
+    /// New threads of one text. The answer has the number of each; `null`: it could not be added.
+    AddAll(Vec<Add>),
     /// What the user wants to say to a thread next, in place of what is not sent yet. A thread without words is removed.
     Write(Write),
     /// What Claude says to a thread.

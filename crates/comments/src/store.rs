@@ -109,7 +109,14 @@ impl Store {
                 let since = if list.since { self.since(&contents) } else { HashMap::new() };
                 Ok(shown(&contents, &since))
             }
-            Request::Add(add) => self.change(|contents| self.add(contents, add, text)),
+            Request::Add(add) => self.change(|contents| {
+                let seen = self.kept(text)?;
+                Ok(begin(contents, add, seen.as_ref())?.into())
+            }),
+            Request::AddAll(adds) => self.change(|contents| {
+                let seen = self.kept(text)?;
+                Ok(adds.into_iter().map(|add| begin(contents, add, seen.as_ref()).ok()).collect())
+            }),
             Request::Write(write) => self.change(|contents| {
                 let words = checked(write.words)?;
                 let thread = contents.thread(write.id)?;
@@ -167,42 +174,12 @@ impl Store {
         }
     }
 
-    fn add(&self, contents: &mut Contents, add: Add, text: Option<&[u8]>) -> Result<Json, CommentError> {
-        if contents.threads.len() >= MAX_THREADS {
-            return Err(CommentError::TooMuch("there are 5,000 comments: remove some"));
-        }
-        let words = checked(add.words)?;
-        let anchor = match (add.lines, text) {
-            (Some(lines), Some(text)) => Some(self.anchor(lines.into(), text)?),
-            _ => None,
-        };
-        if add.step == Some(1) {
-            end_tour(contents);
-        }
-        contents.next += 1;
-        let id = contents.next;
-        let mut thread = Thread {
-            id,
-            path: add.path,
-            plan: add.plan,
-            side: add.side,
-            proposed: add.proposed && anchor.is_some(),
-            session: add.session,
-            anchor,
-            step: add.step,
-            entries: Vec::new(),
-            round: None,
-            resolved: false,
-        };
-        add_entry(&mut thread, add.by, words, false)?;
-        contents.threads.push(thread);
-        Ok(id.into())
-    }
-
-    fn anchor(&self, lines: Lines, text: &[u8]) -> Result<Anchor, CommentError> {
-        let Lines { first, count } = lines;
-        let lines = Seen::of(text).quoted(first, count.min(MAX_LINES));
-        Ok(Anchor { first, lines, text: self.keep(text)?, now: Now::Same })
+    /// A text that is commented on. It is removed again if no lines of it are.
+    fn kept<'a>(&self, text: Option<&'a [u8]>) -> Result<Option<Seen<'a>>, CommentError> {
+        text.map_or(Ok(None), |text| {
+            self.keep(text)?;
+            Ok(Some(Seen::of(text)))
+        })
     }
 
     /// Finds the threads of a file in a text, and remembers where they are.
@@ -471,6 +448,40 @@ fn is_certain(anchor: &Anchor, before: &Before, seen: &Seen<'_>) -> bool {
     before.hunks.is_empty() || (is_once(&Seen::of(&before.text)) && is_once(seen))
 }
 
+/// Begins a thread.
+fn begin(contents: &mut Contents, add: Add, seen: Option<&Seen<'_>>) -> Result<u64, CommentError> {
+    if contents.threads.len() >= MAX_THREADS {
+        return Err(CommentError::TooMuch("there are 5,000 comments: remove some"));
+    }
+    let words = checked(add.words)?;
+    let anchor = add.lines.zip(seen).map(|(lines, seen)| {
+        let Lines { first, count } = lines.into();
+        let lines = seen.quoted(first, count.min(MAX_LINES));
+        Anchor { first, lines, text: seen.name.clone(), now: Now::Same }
+    });
+    if add.step == Some(1) {
+        end_tour(contents);
+    }
+    contents.next += 1;
+    let id = contents.next;
+    let mut thread = Thread {
+        id,
+        path: add.path,
+        plan: add.plan,
+        side: add.side,
+        proposed: add.proposed && anchor.is_some(),
+        session: add.session,
+        anchor,
+        step: add.step,
+        entries: Vec::new(),
+        round: None,
+        resolved: false,
+    };
+    add_entry(&mut thread, add.by, words, false)?;
+    contents.threads.push(thread);
+    Ok(id)
+}
+
 /// The steps of the last tour are done with, unless the user has said something there.
 fn end_tour(contents: &mut Contents) {
     for thread in contents.threads.iter_mut().filter(|thread| thread.step.is_some()) {
@@ -644,6 +655,16 @@ mod tests {
         assert_eq!(of.states(), ["resolved"]);
         of.ask(json!({ "reply": { "id": id, "words": "One more thing." } }), "").unwrap();
         assert_eq!(of.states(), ["answered"], "what Claude says is seen");
+    }
+
+    #[test]
+    fn many_are_added_at_once_except_what_cannot_be() {
+        let of = Fixture::new();
+        let add = |first: usize, words: &str| json!({ "by": "user", "words": words, "path": "a.txt", "lines": { "first": first, "count": 1 } });
+        let adds = json!({ "add_all": [add(3, "last"), add(0, &"w".repeat(MAX_WORDS + 1)), add(1, "second")] });
+        assert_eq!(of.ask(adds, TEXT).unwrap(), json!([1, null, 2]));
+        let at = |first| (first, 1, "same".to_owned());
+        assert_eq!(of.place(&format!("zero\n{TEXT}"), json!([]), false), [at(4), at(2)]);
     }
 
     #[test]

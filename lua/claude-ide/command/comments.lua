@@ -130,22 +130,18 @@ end
 ---@return boolean? ok
 ---@return string? err
 local function import()
-  local made, failed = 0, 0
+  local wanted = {} ---@type claude-ide.comments.Wanted[]
   for _, item in ipairs(vim.fn.getqflist()) do
-    local name = item.valid == 1 and item.bufnr > 0 and vim.api.nvim_buf_get_name(item.bufnr) or ""
-    if name ~= "" and item.lnum > 0 and vim.trim(item.text) ~= "" then
-      local added, err = comments.add(
-        name,
-        item.lnum,
-        math.max(item.end_lnum, item.lnum) --[[@as integer]],
-        vim.trim(item.text)
-      )
-      made = made + (added and 1 or 0)
-      failed = failed + (err and 1 or 0)
+    local path = item.valid == 1 and item.bufnr > 0 and vim.api.nvim_buf_get_name(item.bufnr) or ""
+    local words = vim.trim(item.text)
+    if path ~= "" and item.lnum > 0 and words ~= "" then
+      local last = math.max(item.end_lnum, item.lnum) --[[@as integer]]
+      wanted[#wanted + 1] = { path = path, first = item.lnum, last = last, words = words }
     end
   end
+  local made, failed, err = comments.add_all(wanted)
   if made == 0 then
-    return nil, "The quickfix list has no entries that could be added."
+    return nil, err or "The quickfix list has no entries that could be added."
   end
   local rest = failed > 0 and (" %d could not be added."):format(failed) or ""
   notice.info(("%s added.%s"):format(counted(made, "comment"), rest))

@@ -161,27 +161,65 @@ function M.write_about(what)
   return true
 end
 
----Adds a comment on lines of a file, unless they have it.
+---@class claude-ide.comments.Wanted
+---@field path string absolute
+---@field first integer from 1
+---@field last integer
+---@field words string
+
+---The comments to be added to a file, except those that it has.
 ---@param path string absolute
----@param first integer from 1
----@param last integer
----@param words string
----@return boolean added
----@return string? err
-function M.add(path, first, last, words)
-  local buf, why = hidden.load(path)
+---@param wanted claude-ide.comments.Wanted[]
+---@return { to: claude-ide.comments.Target, remarks: claude-ide.comments.Remark[] }?
+---@return integer failed
+local function remarks_on(path, wanted)
+  local buf = hidden.load(path)
   local count = buf and vim.api.nvim_buf_line_count(buf) or 0
-  local of = buf and first <= count and target.of(buf, first, math.min(last, count))
-  if not of then
-    return false, why or "the file has no such line"
+  local to = buf and target.of(buf, 1, count)
+  if not to then
+    return nil, #wanted
   end
-  for _, thread in ipairs(store.of_text(of)) do
-    if M.lnum(thread) == first and thread.entries[1].words == words then
-      return false
+  local known = {} ---@type table<string, true?>
+  for _, thread in ipairs(store.of_text(to)) do
+    known[M.lnum(thread) .. "\n" .. thread.entries[1].words] = true
+  end
+  local remarks, failed = {}, 0 ---@type claude-ide.comments.Remark[], integer
+  for _, one in ipairs(wanted) do
+    local name = one.first .. "\n" .. one.words
+    if one.first > count then
+      failed = failed + 1
+    elseif not known[name] then
+      known[name] = true
+      local lines = math.min(one.last, count) - one.first + 1
+      remarks[#remarks + 1] = { first = one.first - 1, count = lines, words = one.words }
     end
   end
-  local id, err = store.add(of, "user", words)
-  return id ~= nil, err
+  return remarks[1] and { to = to, remarks = remarks }, failed
+end
+
+---Adds comments on lines of files, unless they have them.
+---@param wanted claude-ide.comments.Wanted[]
+---@return integer added
+---@return integer failed
+---@return string? err
+function M.add_all(wanted)
+  marks.attach()
+  local of_file, order = {}, {} ---@type table<string, claude-ide.comments.Wanted[]>, string[]
+  for _, one in ipairs(wanted) do
+    if not of_file[one.path] then
+      of_file[one.path] = {}
+      order[#order + 1] = one.path
+    end
+    table.insert(of_file[one.path], one)
+  end
+  local texts, to_add, failed = {}, 0, 0
+  for _, path in ipairs(order) do
+    local text, without = remarks_on(path, of_file[path])
+    texts[#texts + 1] = text
+    to_add, failed = to_add + (text and #text.remarks or 0), failed + without
+  end
+  local added, err = store.add_all(texts)
+  return added, failed + to_add - added, err
 end
 
 ---'operatorfunc'.

@@ -250,6 +250,14 @@ function M.each(visit)
   end
 end
 
+---@param root string
+---@param worktree claude-ide.comments.Worktree
+local function have_changed(root, worktree)
+  read(root, worktree)
+  watch(root, worktree)
+  bus.emit("comments_changed", root)
+end
+
 ---Carries out a request that changes threads (crates/comments/src/request.rs).
 ---@param root string
 ---@param request table
@@ -262,33 +270,72 @@ function M.change(root, request, text)
   if err then
     return nil, err
   end
-  read(root, worktree)
-  watch(root, worktree)
-  bus.emit("comments_changed", root)
+  have_changed(root, worktree)
   return answer
 end
 
+---@alias claude-ide.comments.To { root: string, path?: string, plan?: string, side?: claude-ide.comments.Side, first?: integer, count?: integer, text?: string, is_proposed?: boolean } lines, a file, a plan, or everything
+
+---@param to claude-ide.comments.To
+---@param by "user"|"claude"
+---@param words string
+---@param step? integer of a tour
+---@param lines? { first: integer, count: integer } others than those of `to`
+---@return table request
+local function addition(to, by, words, step, lines)
+  return {
+    by = by,
+    words = words,
+    path = to.path,
+    plan = to.plan,
+    side = to.side,
+    lines = lines or to.first and { first = to.first, count = to.count },
+    proposed = to.is_proposed,
+    session = to.path and M.session_of(to.root .. "/" .. to.path),
+    step = step,
+  }
+end
+
 ---Adds a comment.
----@param to { root: string, path?: string, plan?: string, side?: claude-ide.comments.Side, first?: integer, count?: integer, text?: string, is_proposed?: boolean } about lines, a file, a plan, or everything
+---@param to claude-ide.comments.To
 ---@param by "user"|"claude"
 ---@param words string
 ---@param step? integer of a tour
 ---@return integer? id
 ---@return string? err for the user
 function M.add(to, by, words, step)
-  return M.change(to.root, {
-    add = {
-      by = by,
-      words = words,
-      path = to.path,
-      plan = to.plan,
-      side = to.side,
-      lines = to.first and { first = to.first, count = to.count },
-      proposed = to.is_proposed,
-      session = to.path and M.session_of(to.root .. "/" .. to.path),
-      step = step,
-    },
-  }, to.text)
+  return M.change(to.root, { add = addition(to, by, words, step) }, to.text)
+end
+
+---@class claude-ide.comments.Remark the user's words on lines
+---@field first integer from 0
+---@field count integer
+---@field words string
+
+---Adds the user's comments on texts, and shows them together.
+---@param texts { to: claude-ide.comments.Target, remarks: claude-ide.comments.Remark[] }[]
+---@return integer added
+---@return string? err for the user
+function M.add_all(texts)
+  local added, problem = 0, nil ---@type integer, string?
+  local changed = {} ---@type table<string, true?>
+  for _, one in ipairs(texts) do
+    local adds = vim.tbl_map(function(remark)
+      local lines = { first = remark.first, count = remark.count }
+      return addition(one.to, "user", remark.words, nil, lines)
+    end, one.remarks)
+    local root = one.to.root
+    local ids, err = ask(root, of(root), { add_all = adds }, one.to.text)
+    problem = problem or err
+    for _, id in ipairs(ids or {}) do
+      added = added + (id ~= vim.NIL and 1 or 0)
+    end
+    changed[root] = changed[root] or ids ~= nil or nil
+  end
+  for root in pairs(changed) do
+    have_changed(root, of(root))
+  end
+  return added, problem
 end
 
 ---The name of a thread among those of all worktrees.
