@@ -16,11 +16,16 @@ pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 TEXT = "".join(f"line {i}\n" for i in range(1, 21))
 
 WATCH_CHECKPOINTS = """
-taken, compared, before = 0, 0, 0
+begun, looked, taken, compared, before = 0, 0, 0, 0, 0
 local checkpoints = require("claude-ide.edits.journal.checkpoints")
 local take = checkpoints.take
 checkpoints.take = function(folder, is_first, done, since)
-  take(folder, is_first, function(...) done(...) taken = taken + 1 last = ... end, since)
+  begun = begun + 1
+  local number = begun
+  take(folder, is_first, function(...)
+    done(...)
+    taken, looked, last = taken + 1, number, ...
+  end, since)
 end
 local compare = checkpoints.compare
 checkpoints.compare = function(from, to, unwanted, each, done)
@@ -89,10 +94,10 @@ class Session:
 
     def prompt(self):
         """Submits a prompt, and waits for the checkpoint of its start."""
-        self.nvim.lua("before = taken")
+        self.nvim.lua("before = begun")
         self.client.call("closeAllDiffTabs")
         self.status("busy")
-        self.nvim.wait("taken > before")
+        self.nvim.wait("looked > before")
         self.wait_busy()
 
     def wait_busy(self):
