@@ -135,6 +135,8 @@ def test_a_comment_follows_its_lines_and_says_when_they_change_or_go(start_nvim)
     wait_shown(nvim, (3, "▎you: both (not sent, its lines are gone)"))
     nvim.keys("u:w<CR>")
     wait_shown(nvim, (4, "▎you: both (not sent)"))
+    nvim.keys("3G>j")
+    wait_shown(nvim, (4, "▎you: both (not sent, changed since)"))
 
 
 def test_a_file_that_an_agent_writes_takes_its_comments_along(start_nvim):

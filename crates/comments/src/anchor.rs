@@ -1,4 +1,5 @@
-//! Where the lines of a comment are in another text. Exact: a line that was changed is never taken for the one commented on.
+//! Where the lines of a comment are in another text. A line of which more than white space was changed is never taken for the one commented
+//! on.
 
 use claude_ide_edits::{LineHunk, left_of};
 
@@ -40,6 +41,26 @@ pub(crate) fn find(lines: Lines, hunks: &[LineHunk]) -> Found {
         [all] => Found::Changed(Lines { first: all.start, count: all.len() }),
         [top, .., bottom] => Found::Changed(Lines { first: top.start, count: bottom.end.saturating_sub(top.start) }),
     }
+}
+
+/// Finds lines of which white space alone was changed, where they cannot be others: nothing else was, or they are there once.
+pub(crate) fn find_spaced(wanted: Lines, before: &[&[u8]], now: &[&[u8]]) -> Option<Lines> {
+    let [before, now] = [before, now].map(|lines| {
+        let dense = |line: &&[u8]| line.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+        lines.iter().map(dense).collect::<Vec<Vec<u8>>>()
+    });
+    let lines = before.get(wanted.first..wanted.end())?;
+    if lines.iter().all(Vec::is_empty) {
+        return None;
+    } else if before == now {
+        return Some(wanted);
+    }
+    let once = |all: &[Vec<u8>]| {
+        let mut places = all.windows(wanted.count).enumerate().filter(|(_, found)| *found == lines);
+        places.next().filter(|_| places.next().is_none()).map(|(first, _)| first)
+    };
+    once(&before)?;
+    Some(Lines { first: once(&now)?, count: wanted.count })
 }
 
 #[cfg(test)]
@@ -89,6 +110,24 @@ mod tests {
         assert_eq!(of("abcdef", 2, 2, "XaYf"), Found::Gone(2));
         assert_eq!(of("abcdef", 2, 2, ""), Found::Gone(0));
         assert_eq!(of("abcdef", 5, 1, "abcde"), Found::Gone(5));
+    }
+
+    #[test]
+    fn lines_are_found_if_white_space_alone_was_changed_and_they_cannot_be_others() {
+        fn of(before: &str, first: usize, count: usize, now: &str) -> Option<(usize, usize)> {
+            let [before, now] = [before, now].map(|text| text.split('|').map(str::as_bytes).collect::<Vec<_>>());
+            find_spaced(Lines { first, count }, &before, &now).map(|lines| (lines.first, lines.count))
+        }
+        assert_eq!(of("  a=1|  b", 0, 1, "\ta = 1 |\tb"), Some((0, 1)));
+        assert_eq!(of("  }|  }", 1, 1, "    }|    }"), Some((1, 1)), "nothing else was changed");
+        assert_eq!(of("a|  b|  c|d", 1, 2, "x|y|b|c|d"), Some((2, 2)));
+        assert_eq!(of("a|  }|b|  }", 1, 1, "}|x"), None, "which one is it?");
+        assert_eq!(of("a|  }", 1, 1, "}|x|}"), None);
+        assert_eq!(of("a|  b", 1, 1, "a|b2"), None);
+        assert_eq!(of("a|  b|  c", 1, 2, "a|b"), None);
+        assert_eq!(of("a|  |b", 1, 1, "a||b"), None, "there is nothing on it");
+        assert_eq!(of("a", 0, 0, "b"), None);
+        assert_eq!(of("a", 0, 2, "a"), None);
     }
 
     /// Every line has a number of its own, so that a model can say what must be found.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use sha1::{Digest as _, Sha1};
 
-use crate::anchor::{Found, Lines, find};
+use crate::anchor::{Found, Lines, find, find_spaced};
 use crate::error::CommentError;
 use crate::request::{Add, Known, Place, PlacedThread, Request, Said, Shown, Since};
 use crate::thread::{Anchor, Author, Entry, LastRound, Millis, Now, Side, State, Thread};
@@ -49,7 +49,7 @@ struct Seen<'a> {
 
 impl<'a> Seen<'a> {
     fn of(text: &'a [u8]) -> Self {
-        Self { text, name: kept_name(text), lines: text.split_inclusive(|byte| *byte == b'\n').collect() }
+        Self { text, name: kept_name(text), lines: lines_of(text).collect() }
     }
 
     /// Lines, without their ends.
@@ -63,6 +63,18 @@ impl<'a> Seen<'a> {
 struct Before {
     text: Vec<u8>,
     hunks: Vec<LineHunk>,
+}
+
+impl Before {
+    /// Where lines are of which white space alone was changed: never where another line has been all along.
+    fn spaced(&self, wanted: Lines, seen: &Seen<'_>) -> Option<Lines> {
+        let mut hunks = self.hunks.iter();
+        let hunk = hunks.find(|hunk| hunk.old + hunk.old_count > wanted.first && hunk.old <= wanted.first)?;
+        let before: Vec<_> = lines_of(&self.text).skip(hunk.old).take(hunk.old_count).collect();
+        let now = seen.lines.get(hunk.new..hunk.new + hunk.new_count)?;
+        let found = find_spaced(Lines { first: wanted.first - hunk.old, count: wanted.count }, &before, now)?;
+        Some(Lines { first: hunk.new + found.first, count: found.count })
+    }
 }
 
 /// By their names; `None`: the text is gone.
@@ -279,7 +291,10 @@ impl Store {
             compared.entry(name.clone()).or_insert_with(compare).as_ref()
         });
         let by_text = match before {
-            Some(before) => find(anchor.lines(), &before.hunks),
+            Some(before) => match find(anchor.lines(), &before.hunks) {
+                Found::Gone(first) => before.spaced(anchor.lines(), seen).map_or(Found::Gone(first), Found::Changed),
+                found => found,
+            },
             None if is_there(anchor.first) => Found::Same(anchor.lines()),
             None => Found::Gone(anchor.first),
         };
@@ -425,12 +440,26 @@ impl Store {
     }
 }
 
+/// With their ends.
+fn lines_of(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split_inclusive(|byte| *byte == b'\n')
+}
+
 /// What is left of an anchor's lines where the editor followed them to.
 fn left_in(known: Lines, anchor: &Anchor, seen: &Seen<'_>) -> Found {
     let joined = |lines: &[String]| lines.iter().fold(String::new(), |text, line| text + line + "\n");
     let there = joined(&seen.quoted(known.first, known.count));
-    let hunks = line_hunks(joined(&anchor.lines).as_bytes(), there.as_bytes());
-    match find(Lines { first: 0, count: anchor.lines.len() }, &hunks) {
+    let wanted = Lines { first: 0, count: anchor.lines.len() };
+    let before = joined(&anchor.lines);
+    let spaced = || {
+        let [before, now] = [&before, &there].map(|text| lines_of(text.as_bytes()).collect::<Vec<_>>());
+        find_spaced(wanted, &before, &now)
+    };
+    let found = match find(wanted, &line_hunks(before.as_bytes(), there.as_bytes())) {
+        Found::Gone(first) => spaced().map_or(Found::Gone(first), Found::Changed),
+        found => found,
+    };
+    match found {
         Found::Same(Lines { first, count }) | Found::Changed(Lines { first, count }) => {
             Found::Changed(Lines { first: known.first + first, count })
         }
@@ -766,6 +795,32 @@ mod tests {
         assert_eq!(of.place("new\ntwo\nthree\n", json!([]), true), at(1, 2, "same"), "looked at");
         assert_eq!(of.place("two\nthree\n", json!([]), false), at(0, 2, "same"));
         assert_eq!(of.texts(), 1);
+    }
+
+    #[test]
+    fn lines_that_were_indented_are_changed_and_not_gone() {
+        let of = Fixture::new();
+        let text = "f {\n  x\n  }\n}\nend\n";
+        let add = |first| {
+            let lines = json!({ "first": first, "count": 1 });
+            of.ask(json!({ "add": { "by": "user", "words": "w", "path": "a.txt", "lines": lines } }), text).unwrap();
+        };
+        add(1);
+        add(2);
+        let at = |first, count, kind: &str| (first, count, kind.to_owned());
+        let indented = "new\nf {\n    x\n    }\n}\nend\n";
+        assert_eq!(of.place(indented, json!([]), false), [at(2, 1, "changed"), at(3, 1, "changed")]);
+        let known = json!([{ "id": 1, "first": 2, "count": 1 }, { "id": 2, "first": 3, "count": 0 }]);
+        assert_eq!(of.place(indented, known, true), [at(2, 1, "changed"), at(3, 0, "outdated")], "it was deleted");
+        let without = "f {\n    x y\n}\nend\n";
+        assert_eq!(
+            of.place(without, json!([]), true),
+            [at(1, 0, "outdated"), at(1, 0, "outdated")],
+            "nor is it the other bracket"
+        );
+        let known = json!([{ "id": 1, "first": 1, "count": 1 }, { "id": 2, "first": 2, "count": 1 }]);
+        assert_eq!(of.place(without, known, true)[0], at(1, 0, "outdated"), "it is another line");
+        assert_eq!(of.place(text, json!([]), false), [at(1, 1, "same"), at(2, 1, "same")]);
     }
 
     #[test]
