@@ -384,7 +384,10 @@ BEGINNINGS = (
         options={"diff": {"layout": "unified"}},
         replies=(
             {"id": 1, "text": "Yes, it reads both.", "done": True},
-            {"id": 2, "text": "casefold() also finds “strasse” in “Straße”, which lower() does not. Shall I use lower()?"},
+            {
+                "id": 2,
+                "text": "casefold() also finds “strasse” in “Straße”, which lower() does not. Shall I use lower()?",
+            },
         ),
     ),
     Beginning(

@@ -53,7 +53,6 @@ def ask(nvim, api, text):
     channel = nvim.lua("return vim.bo[...].channel", buf)
     nvim.wait_screen("❯")
 
-
     def write(keys):
         nvim.lua("vim.api.nvim_chan_send(...)", channel, keys)
 

@@ -432,8 +432,14 @@ function M.reveal()
   end
   local below = 0
   local at_bottom = { bottom, 0 }
-  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, namespace, at_bottom, at_bottom, { details = true })) do
-    below = below + #(mark[4] --[[@as vim.api.keyset.extmark_details]].virt_lines or {})
+  for _, mark in
+    ipairs(vim.api.nvim_buf_get_extmarks(buf, namespace, at_bottom, at_bottom, { details = true }))
+  do
+    below = below + #(
+        mark
+          [4] --[[@as vim.api.keyset.extmark_details]]
+          .virt_lines or {}
+      )
   end
   if below == 0 then
     return
