@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import pytest
-from terminal_steps import IDLE, SESSION, begin
+from terminal_steps import IDLE, SESSION, begin, submit
 
 from harness.cli import binary, call, environment
 from harness.scripted_model import Reply
