@@ -430,16 +430,10 @@ function M.reveal()
       bottom = math.max(bottom, first + mark.count - 1)
     end
   end
-  local below = 0
-  local at_bottom = { bottom, 0 }
-  for _, mark in
-    ipairs(vim.api.nvim_buf_get_extmarks(buf, namespace, at_bottom, at_bottom, { details = true }))
-  do
-    below = below + #(
-        mark
-          [4] --[[@as vim.api.keyset.extmark_details]]
-          .virt_lines or {}
-      )
+  local below, at_bottom, opts = 0, { bottom, 0 }, { details = true }
+  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, namespace, at_bottom, at_bottom, opts)) do
+    local details = mark[4] or {}
+    below = below + #(details.virt_lines or {})
   end
   if below == 0 then
     return
