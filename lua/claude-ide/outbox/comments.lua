@@ -105,7 +105,8 @@ local function preview(round, way)
     win = win,
     close = close,
     is_edited = function()
-      return not vim.deep_equal(vim.api.nvim_buf_get_lines(buf, 0, -1, false), lines)
+      return vim.api.nvim_buf_is_loaded(buf)
+        and not vim.deep_equal(vim.api.nvim_buf_get_lines(buf, 0, -1, false), lines)
     end,
   }
   ---@return claude-ide.comments.Round?
