@@ -38,7 +38,7 @@ local MAX_NAMES = 256
 
 ---@class claude-ide.tools.Asker
 ---@field requesters table<"agent"|"editor", claude-ide.requests.Requester>
----@field names string[] names of its edits, latest last
+---@field names string[] names of its edits, each once, latest last
 
 ---@type table<integer, claude-ide.tools.Asker> by client
 local askers = {}
@@ -264,7 +264,12 @@ local function propose(call, respond, writes, edit)
   local asker, requester = asker_of(call.client), requester_of(call.client, writes)
   local handle = { call = call.id, respond = respond } ---@type claude-ide.tools.Handle
   local diff = proposal.propose(requester, handle, edit)
-  vim.list_extend(asker.names, { diff.tab_name, diff.files[1].path })
+  for _, name in ipairs({ diff.tab_name, diff.files[1].path }) do
+    asker.names = vim.tbl_filter(function(known)
+      return known ~= name
+    end, asker.names)
+    table.insert(asker.names, name)
+  end
   while #asker.names > MAX_NAMES do
     table.remove(asker.names, 1)
   end
