@@ -92,7 +92,6 @@ local function choose(root, threads)
         notice.warn(err or "")
       elseif thread.state == "resolved" then
         marks.unfold(root, thread.id)
-        marks.reveal()
       end
     end
   end)

@@ -259,7 +259,6 @@ function M.toggle()
     return nil, "There is no comment here."
   end
   marks.toggle(root, threads)
-  marks.reveal()
   return true
 end
 
@@ -396,7 +395,6 @@ local function go_to_first(root, threads, none)
       if thread.step then
         last_step[root] = thread.id
         marks.unfold(root, thread.id)
-        marks.reveal()
       end
       if missing then
         notice.info(missing)

@@ -446,12 +446,13 @@ function M.reveal()
   end
 end
 
----Shows a thread whole, also one that is resolved.
+---Shows a thread whole, also one that is resolved, and brings it into sight at the cursor.
 ---@param root string
 ---@param id integer
 function M.unfold(root, id)
   unfolded[store.name(root, id)] = unfolded_as(store.thread(root, id))
   M.refresh()
+  M.reveal()
 end
 
 ---Shows threads whole, or in one line each if all of them are shown whole.
@@ -465,6 +466,7 @@ function M.toggle(root, threads)
     unfolded[store.name(root, thread.id)] = not are_whole and unfolded_as(thread) or nil
   end
   M.refresh()
+  M.reveal()
 end
 
 ---Starts to show threads.
