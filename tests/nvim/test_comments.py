@@ -67,6 +67,12 @@ def write(nvim, lnum, words):
     nvim.wait("(vim.b.claude_ide or {}).kind ~= 'comment'", what="the comment to be closed")
 
 
+def mark_sent(nvim, id, words):
+    """Claude has got these words of a comment."""
+    sent = [{"id": id, "words": words}]
+    nvim.lua("local s = require('claude-ide.comments.store') assert(s.change(s.root_of(), { sent = ... }))", sent)
+
+
 def shown(nvim):
     """The lines with comments, and what stands below them."""
     return [(lnum, "\n".join(lines)) for lnum, lines in nvim.lua(PLACED)]
@@ -204,8 +210,7 @@ def test_a_short_text_leaves_its_room_to_the_answer(start_nvim, connect_agent):
     nvim = start(start_nvim)
     agent = connect_agent(nvim)
     write(nvim, 2, "why?")
-    sent = [{"id": 1, "words": "why?"}]
-    nvim.lua("local s = require('claude-ide.comments.store') assert(s.change(s.root_of(), { sent = ... }))", sent)
+    mark_sent(nvim, 1, "why?")
     answer = "Because " + "it is so " * 9
     agent.call("comment_reply", id=1, text=answer)
     nvim.wait_screen(f"▎you: why? · Claude: {answer}".rstrip())
@@ -255,10 +260,7 @@ def test_of_several_comments_on_a_line_the_user_chooses(start_nvim):
     nvim.answer(1, 2)
     nvim.lua("require('claude-ide.comments').run('resolve')")
     nvim.wait_notice("This comment is not sent. Without words, it is removed.")
-    nvim.lua(
-        "local s = require('claude-ide.comments.store') assert(s.change(s.root_of(), ...))",
-        {"sent": [{"id": 2, "words": "second"}]},
-    )
+    mark_sent(nvim, 2, "second")
     nvim.lua("require('claude-ide.comments').run('resolve')")
     wait_shown(nvim, (2, "▎not sent\n▎you: first!"))
 
@@ -311,10 +313,7 @@ def test_comments_are_sent_once_and_shown_in_one_preview(start_nvim):
     nvim.lua("vim.api.nvim_buf_set_lines(0, 0, 0, false, { 'mine' })")
     nvim.cmd("Claude comments send")
     assert nvim.lines()[0] == "mine" and nvim.lua("return #vim.api.nvim_list_wins()") == 2
-    nvim.lua(
-        "require('claude-ide.comments.store').change(require('claude-ide.comments.store').root_of(), ...)",
-        {"sent": [{"id": 1, "words": "hello"}]},
-    )
+    mark_sent(nvim, 1, "hello")
     nvim.keys_count()
     nvim.keys("ZZ")
     nvim.wait_notice("Comment 1 does not wait any more")
@@ -441,8 +440,7 @@ def test_an_agent_sees_what_was_sent_answers_it_and_points_at_lines(start_nvim, 
     agent = connect_agent(nvim)
     write(nvim, 2, "why?")
     assert agent.call("comments") == ["There are no comments."]
-    sent = [{"id": 1, "words": "why?"}]
-    nvim.lua("local s = require('claude-ide.comments.store') assert(s.change(s.root_of(), { sent = ... }))", sent)
+    mark_sent(nvim, 1, "why?")
     assert agent.call("comments") == ["[1] open · a.txt:2\n> two\nuser: why?"]
     assert agent.call("comment_reply", id=1, text="Because\u200b.\nIt is so.") == ["The user sees it."]
     nvim.wait_notice("Claude answered comment 1.")
@@ -463,8 +461,7 @@ def test_a_resolved_comment_is_shown_when_it_is_chosen_and_opened_by_an_answer(s
     nvim = start(start_nvim)
     agent = connect_agent(nvim)
     write(nvim, 4, "why?")
-    sent = [{"id": 1, "words": "why?"}]
-    nvim.lua("local s = require('claude-ide.comments.store') assert(s.change(s.root_of(), { sent = ... }))", sent)
+    mark_sent(nvim, 1, "why?")
     resolve = "return require('claude-ide.comments').resolve()"
     assert nvim.lua(resolve)
     wait_shown(nvim)
@@ -538,8 +535,7 @@ def test_a_link_has_the_comments_of_its_file(start_nvim):
 def test_in_what_changed_since_nothing_is_commented_on(start_nvim):
     nvim = start(start_nvim)
     write(nvim, 2, "why?")
-    sent = [{"id": 1, "words": "why?"}]
-    nvim.lua("local s = require('claude-ide.comments.store') assert(s.change(s.root_of(), { sent = ... }))", sent)
+    mark_sent(nvim, 1, "why?")
     nvim.cmd("Claude comments since")
     nvim.wait_notice("Nothing has changed in this file since Claude got the comment.")
     nvim.lua("vim.api.nvim_buf_set_lines(0, 1, 2, false, { 'TWO' })")
