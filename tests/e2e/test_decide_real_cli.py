@@ -411,6 +411,7 @@ local client = require("claude-ide.server").clients()[1]
 local live = client and require("claude-ide.sessions").of_client(client.id)
 return live and live.state.activity == "idle"
 """
+SEEN = "vim.iter(require('claude-ide.edits.proposal').list()):any(function(diff) return diff.seen end)"
 CHOICES, INPUT = "Enter to select", "requests your input"
 DIALOGS = (QUESTION, CHOICES, INPUT)
 
@@ -456,7 +457,7 @@ class Write(Ask):
     def decide(self, command):
         """Nothing is decided unseen. The terminal may have been quicker."""
         nvim = self.story.nvim
-        nvim.wait(lambda: self.story.pending() == 0 or "ZZ accept" in "\n".join(nvim.screen()), what="the diff")
+        nvim.wait(f"{PENDING} == 0 or {SEEN}", what="the diff")
         nvim.cmd(f"Claude {command}")
 
     def allow(self):
@@ -662,7 +663,7 @@ def test_what_a_subagent_asks_outlives_a_turn_of_the_main_thread(start_nvim, cli
     if kind == "command":
         nvim.keys("y")
     else:
-        nvim.wait_screen("ZZ accept")
+        nvim.wait(SEEN, what="the diff")
         nvim.cmd("Claude accept")
     nvim.wait(lambda: made.exists() or "ONE" in (nvim.project / "a.txt").read_text(), what="what was allowed")
 

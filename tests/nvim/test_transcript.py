@@ -235,7 +235,7 @@ def test_branches_are_named_and_switched(start_nvim, empty):
     nvim.wait(lambda: "answer of the first" in nvim.lines())
     wait_rendered(nvim)
     assert nvim.lines()[6] == "You  branch 1 of 2"
-    assert nvim.cursor()[0] == 7
+    nvim.wait(lambda: nvim.cursor()[0] == 7, what="the cursor on the branch")
     press(nvim, "[v", "notices[1] == 'This is the first of 2 branches.'")
     nvim.lua("""
       vim.ui.select = function(items, options, choose)

@@ -196,9 +196,10 @@ impl Turns {
     }
 
     /// Takes work that the client's session tells of for a turn that was not announced: its prompt was given before the
-    /// client connected, or at that moment.
+    /// client connected, or at that moment. Of a client whose turn is followed, the start is known.
     pub fn await_work(&mut self, client: ClientId) {
-        self.clients.entry(client).or_default().awaits_work = true;
+        let known = self.clients.entry(client).or_default();
+        known.awaits_work = known.run.is_none();
     }
 
     /// Handles what a client's session does. Neovim may have missed that it worked: an idle state that is newer than the
@@ -450,6 +451,14 @@ mod tests {
         let mut turns = Turns::default();
         turns.await_work(CLI);
         turns.start(CLI, told(2), 2);
+        assert_eq!(turns.activity(CLI, Activity::Busy, 3), None);
+    }
+
+    #[test]
+    fn work_on_a_prompt_that_was_announced_begins_no_turn() {
+        let mut turns = Turns::default();
+        turns.start(CLI, told(2), 2);
+        turns.await_work(CLI); // its process was known after its prompt
         assert_eq!(turns.activity(CLI, Activity::Busy, 3), None);
     }
 
