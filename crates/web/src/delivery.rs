@@ -1,7 +1,7 @@
 //! Delivers the messages of a session one after another: passes each to the editor and looks for it in the transcript.
 //!
 //! Invariants: the next message starts when the previous one has ended; the search starts at the transcript's end
-//! before the message was sent, so no earlier line with the same text is taken for it, nor one that a user typed while
+//! before the message was given to Claude, so no earlier line with the same text is taken for it, nor one that a user typed while
 //! it waited.
 
 use std::sync::Arc;
@@ -47,11 +47,12 @@ async fn see_to(site: Arc<Site>, session: String) {
                 None => break,
                 Some(Stage::Waiting | Stage::Offered) => {
                     let end = place.end().await;
-                    // Lines up to here existed before it was sent.
-                    if site.broker.stage(&session, queued.key) != Some(Stage::Sent) {
+                    // Lines up to here existed before it was given to Claude.
+                    if matches!(site.broker.stage(&session, queued.key), Some(Stage::Waiting | Stage::Offered)) {
                         place.place = end.unwrap_or(place.place);
                     }
                 }
+                Some(Stage::Given) => {}
                 Some(Stage::Sent) => {
                     // A message within a turn appears in the transcript only at a call's end or the turn's end.
                     deadline = match place.is_busy(&site) {

@@ -87,6 +87,11 @@ pub enum Act {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Report {
+    /// Claude is given a message: from now on the transcript may have it.
+    Given {
+        /// The message's key.
+        key: u64,
+    },
     /// Claude has a message.
     Sent {
         /// The message's key.

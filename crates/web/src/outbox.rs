@@ -17,6 +17,8 @@ pub(crate) enum Stage {
     Waiting,
     /// Passed to the editor.
     Offered,
+    /// The editor is giving it to Claude, who may have it already.
+    Given,
     /// Sent to Claude.
     Sent,
 }
@@ -103,7 +105,7 @@ impl Outbox {
         match stage {
             Stage::Sent => Outward::Sent { id }.text(),
             // A sent message no longer waits.
-            Stage::Waiting | Stage::Offered => {
+            Stage::Waiting | Stage::Offered | Stage::Given => {
                 let sent = self.messages.iter().filter(|message| message.stage == Stage::Sent).count();
                 Outward::Queued { id, position: at + 1 - sent, content }.text()
             }
@@ -138,7 +140,7 @@ impl Outbox {
     pub(crate) fn take_back(&self, id: &str) -> TakeBack {
         match self.messages.iter().find(|message| message.id == id) {
             Some(Message { stage: Stage::Waiting, key, .. }) => TakeBack::Done(*key),
-            Some(Message { stage: Stage::Offered, key, .. }) => TakeBack::AskEditor(*key),
+            Some(Message { stage: Stage::Offered | Stage::Given, key, .. }) => TakeBack::AskEditor(*key),
             Some(Message { stage: Stage::Sent, .. }) => TakeBack::TooLate,
             None if self.ended.iter().any(|(known, _)| known == id) => TakeBack::TooLate,
             None => TakeBack::Unknown,

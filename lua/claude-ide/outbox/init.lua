@@ -64,6 +64,7 @@ local RULES = {
 ---@field command? boolean allow a slash command
 ---@field ran boolean the session was running when it was written, or has been since
 ---@field after? integer Unix milliseconds: Claude has to become idle later
+---@field given? fun() called before Claude is given it: from then on its transcript may have it
 ---@field done? fun(err?: string, all?: boolean) called once, unless it is taken back; all: those behind it fail, too
 
 ---@class claude-ide.outbox.Entry: claude-ide.outbox.Message

@@ -35,6 +35,13 @@ local START_MS = 5000
 local WORKS, ASKS = "Claude works", "Claude waits for an answer"
 local STARTS, ENDED = "Claude starts", "Claude is not running"
 
+---@param entry claude-ide.outbox.Entry
+local function say_given(entry)
+  if entry.given then
+    entry.given()
+  end
+end
+
 ---@type table<claude-ide.outbox.RouteKind, claude-ide.outbox.Transport>
 local M = {}
 
@@ -50,6 +57,7 @@ M.chat = {
     elseif not is_free or #chat.queue > 0 then
       return "waits", WORKS
     end
+    say_given(entry)
     local ok, err = chat:say(entry.text)
     if ok then
       return "sent"
@@ -91,6 +99,7 @@ end
 ---@param over fun(err?: string)
 local function order(entry, bridge, over)
   local given = clock.now()
+  say_given(entry)
   entry.order = bridges.order(bridge, "submit", native.typed_text(entry.text) or "", function(result, why)
     entry.order, entry.is_refused = nil, result == "refused"
     last[bridge] = result == "done" and { given = given, taken = vim.uv.now() } or last[bridge]
@@ -122,7 +131,9 @@ M.terminal = {
       local is_draft = prompt.has_draft(buf)
       return is_draft and "draft" or "waits",
         is_draft and "text stands at its prompt" or "its prompt is not free"
-    elseif prompt.submit(buf, entry.text, entry.command == true) then
+    end
+    say_given(entry)
+    if prompt.submit(buf, entry.text, entry.command == true) then
       return "sent"
     end
     return "failed", "Claude's terminal does not accept input"

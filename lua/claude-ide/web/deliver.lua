@@ -27,6 +27,9 @@ function ASKS.deliver(ask)
     text = ask.text,
     command = ask.command,
     ran = ask.ran,
+    given = function()
+      tell({ given = { key = ask.key } })
+    end,
     done = function(err, all)
       if err then
         tell({ failed = { key = ask.key, reason = err, all = all or false } })

@@ -335,6 +335,11 @@ impl Broker {
     pub(crate) fn take(&self, report: Report) {
         let mut state = self.lock();
         match report {
+            Report::Given { key } => {
+                if let Some(message) = state.topic_of(key).and_then(|topic| topic.outbox.get_mut(key)) {
+                    message.stage = Stage::Given;
+                }
+            }
             Report::Sent { key } => {
                 let Some(topic) = state.topic_of(key) else { return };
                 if let Some(message) = topic.outbox.get_mut(key) {

@@ -69,6 +69,19 @@ async fn messages_go_one_after_the_other_and_each_ends_in_its_line() {
 }
 
 #[tokio::test]
+async fn a_message_that_the_transcript_has_before_the_editor_says_so_is_found() {
+    let (lab, mut asks) = Lab::writable(Limits::default(), false);
+    let mut socket = open(&lab).await;
+    socket.say(message("a", "hello")).await;
+    let (key, _) = delivered(&mut asks).await;
+    lab.handle.tell(Report::Given { key });
+    lab.append("s", &[user("u", "hello")]);
+    socket.frame("user").await;
+    lab.handle.tell(Report::Sent { key });
+    assert_eq!(socket.frame("ack").await, json!({ "type": "ack", "id": "a", "uuid": "u" }));
+}
+
+#[tokio::test]
 async fn queued_messages_are_shown_with_their_place_also_to_later_readers() {
     let (lab, mut asks) = Lab::writable(Limits::default(), false);
     let mut socket = open(&lab).await;
