@@ -320,6 +320,27 @@ def test_comments_are_sent_once_and_shown_in_one_preview(start_nvim):
     assert nvim.lua("return #sent") == 0
 
 
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("obstacle", ["nobody", "answered elsewhere"])
+def test_an_edited_preview_that_is_not_sent_opens_again(start_nvim, obstacle):
+    nvim = start(start_nvim)
+    if obstacle != "nobody":
+        nvim.lua(OUTBOX)
+    write(nvim, 2, "hello")
+    to_send(nvim)
+    if obstacle != "nobody":
+        mark_sent(nvim, 1, "hello")
+    nvim.keys_count()
+    nvim.keys("Gomine<Esc>:wq<CR>")
+    nvim.wait_notice("Not sent: " if obstacle == "nobody" else "Comment 1 does not wait any more")
+    nvim.wait_kind("round")
+    assert nvim.lines()[-2:] == ["hello", "mine"]
+    nvim.cmd("Claude comments send")
+    assert nvim.lines()[-1] == "mine" and nvim.lua("return #vim.api.nvim_list_wins()") == 2
+    nvim.keys("q")
+    nvim.wait("#vim.api.nvim_list_wins() == 1", what="the preview to be closed")
+
+
 OUTBOX = """
 require("claude-ide.terminal").session = function() return { id = "s" } end
 require("claude-ide.outbox.route").of = function() return { kind = "prompt" } end

@@ -73,18 +73,17 @@ end
 
 ---@class claude-ide.outbox.comments.Way
 ---@field title string
----@field hand_over fun(look: (fun(): claude-ide.comments.Round?), close: fun()) look: the message as it is in the preview; nil: it cannot be sent, and the user knows why
+---@field hand_over fun(look: (fun(): claude-ide.comments.Round?), done: fun(is_sent: boolean)) look: the message as it is in the preview; nil: it cannot be sent, and the user knows why
 
----@param round claude-ide.comments.Round
----@param way claude-ide.outbox.comments.Way
-local function preview(round, way)
+---@param edited? string its text as the user has changed it
+local function preview(round, way, edited)
   typing.listen() -- a write counts if a key asked for it
   local root, said = round.root, round.said
   local lines = vim.split(round.text, "\n", { plain = true })
   local buf = own_buffer.create({
     kind = "round",
     name = { "Claude", "comments to send" },
-    lines = lines,
+    lines = edited and vim.split(edited, "\n", { plain = true }) or lines,
     is_private = true,
     bo = { buftype = "acwrite", filetype = "markdown" },
     draw_again = function() end,
@@ -134,7 +133,15 @@ local function preview(round, way)
     end
   end
   local send = safely.wrap("send comments", function()
-    way.hand_over(look, close)
+    way.hand_over(look, function(is_sent)
+      local unsent = not is_sent and written
+      if is_sent then
+        close()
+      elseif unsent and unsent ~= vim.trim(round.text) then
+        written = nil
+        preview(round, way, unsent) -- `:wq` closed the one that was edited
+      end
+    end)
   end)
   vim.api.nvim_create_autocmd({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, {
     buffer = buf,
@@ -253,19 +260,19 @@ end
 ---@type claude-ide.outbox.comments.Way
 local TO_SEND = {
   title = "Comments to send · ZZ send",
-  hand_over = function(look, close)
+  hand_over = function(look, done)
     local round = look()
     if not round then
-      return
+      return done(false)
     end
     receivers.find(sessions_of(round), function(receiver, why)
       local latest = receiver and look() -- it may have been edited while the user was asked
-      if not receiver then
-        notice.warn(("Not sent: %s."):format(why))
-      elseif latest then
+      if receiver and latest then
         give_to(receiver, latest)
-        close()
+      elseif why then
+        notice.warn(("Not sent: %s."):format(why))
       end
+      done(latest ~= nil)
     end)
   end,
 }
@@ -275,13 +282,13 @@ local TO_SEND = {
 local function rejecting(request)
   return {
     title = "Comments to reject with · ZZ reject and send",
-    hand_over = function(look, close)
+    hand_over = function(look, done)
       local round, reject = look(), requests.rejection(request)
-      if round and reject and reject(request, round) then
-        close()
-      elseif round then
+      local is_sent = round ~= nil and reject ~= nil and reject(request, round) == true
+      if round and not is_sent then
         notice.warn("Not sent: the request has ended, or is being written.")
       end
+      done(is_sent)
     end,
   }
 end

@@ -46,7 +46,7 @@ end
 
 ---@param receivers claude-ide.outbox.Receiver[]
 ---@param here? string
----@param done fun(receiver: claude-ide.outbox.Receiver)
+---@param done fun(receiver?: claude-ide.outbox.Receiver)
 local function ask(receivers, here, done)
   with_titles(receivers, function(titles)
     choose.select(receivers, {
@@ -58,15 +58,13 @@ local function ask(receivers, here, done)
         return ("“%s” (%s%s)"):format(titles[one.session], what, why)
       end,
     }, function(one)
-      if one then
-        done(one)
-      end
+      done(one)
     end)
   end)
 end
 
 ---@param wanted string[] the sessions that the comments are about
----@param done fun(receiver?: claude-ide.outbox.Receiver, why?: string) called once, perhaps later; never if the user chooses none
+---@param done fun(receiver?: claude-ide.outbox.Receiver, why?: string) called once, perhaps later; without a reason if the user chooses none
 function M.find(wanted, done)
   local here, receivers, problem = M.current(), {}, nil ---@type string?, claude-ide.outbox.Receiver[], string?
   local ids = vim.list_extend({}, wanted)
