@@ -37,8 +37,10 @@ done
 # Every worker imports all tests: 3 s once compiled, 13 s before.
 export PYTHONPYCACHEPREFIX=$deps/pycache
 unset PYTHONDONTWRITEBYTECODE
-# Tests wait twice as long as they compute (for a user's pace, for timers), so this many keep all cores busy.
+# Those of the gate wait twice as long as they compute (for a user's pace, for timers), so this many keep all cores busy. Of all tests, the
+# CLIs, browsers and language servers compute themselves.
 workers=$(($(getconf _NPROCESSORS_ONLN) * 3))
+[[ $* == --gate ]] || workers=$(((workers + 1) / 2))
 # Bash 3.2 takes an empty array for an unset variable.
 pytest=("$python" -m pytest ${which[@]+"${which[@]}"} --rootdir tests --config-file tests/pytest.ini --numprocesses "$workers" --dist worksteal --durations 15 --durations-min 5 "$@")
 # A user's Neovim may load what is in build/: the library of the tests is ten times as large, and slow.
