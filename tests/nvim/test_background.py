@@ -5,6 +5,7 @@ The CLI is a stand-in: `harness/fake_cli.py`; `tests/e2e/test_background_real_cl
 
 import json
 import os
+import re
 
 import pytest
 from test_terminals import leave, open_one, report
@@ -251,6 +252,25 @@ def test_a_prompt_that_the_users_hooks_have_is_waited_for(at_work, cli, sessions
     take_over(nvim, cli, sessions)
     more = ["and test it"] if status == "busy" else []
     assert cli.starts()[-1]["argv"][-1 - len(more) :] == ["--reply-on-resume", *more]
+
+
+def test_a_prompt_that_the_users_hooks_have_let_go_is_waited_for(at_work, cli, sessions):
+    nvim = at_work()
+    shown = "✢ Working… (running UserPromptSubmit hook · 5s)"
+    cli.show(f"\r\n{shown}")
+    nvim.wait_screen(shown)
+    quit_before_the_prompt_is_stored(nvim)
+    nvim.wait("looks > 1", what="the screen to be read again")
+    # The CLI is in time, however long this takes.
+    nvim.lua("local now = vim.uv.now() vim.uv.now = function() return now end")
+    cli.show("\r\x1b[2K✢ Working… (5s)")
+    nvim.wait_screen(re.compile(r"Working… \(5s"))
+    looks = nvim.lua("return looks")
+    nvim.wait(f"looks > {looks} + 1", what="the transcript to be read again")
+    os.kill(cli.starts()[0]["pid"], 0)
+    sessions.ask(nvim.project, nvim.session, "and test it", queued=True)
+    take_over(nvim, cli, sessions)
+    assert cli.starts()[-1]["argv"][-2:] == ["--reply-on-resume", "and test it"]
 
 
 def test_one_that_is_done_before_it_could_be_handed_over_is_not(at_work, cli, sessions):

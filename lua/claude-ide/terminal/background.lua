@@ -37,6 +37,8 @@ local PATIENCE_MS = 30000
 local BEGIN_MS = 20000
 ---Time for the CLI to store a prompt. Measured: 0.1 to 1 s, after the user's hooks.
 local STORE_MS = 30000
+---Time to store a prompt that the user's hooks have let go, or taken.
+local LET_GO_MS = 3000
 ---Time for a process to end. Measured: under 0.1 s.
 local END_MS = 10000
 
@@ -143,13 +145,20 @@ end
 ---@param done fun(activity?: claude-ide.sessions.Activity) nil: timeout
 local function await_turn(one, done)
   local was_held = false -- the record may say "idle" until the turn of that prompt has begun
+  local held ---@type { at: integer, queued: integer }? in a turn that runs: last seen then
   retry.until_found(function(answer)
     local is_held = one.is_held()
     was_held = was_held or is_held
     ide_sessions.stored(one.id, one.started, function(stored)
       local live = sessions_live.of_pid(one.pid)
       local activity = live and (was_held and "working" or live.state.activity) or "gone"
-      local is_late = is_held or activity == "working" and not (stored and stored.turn)
+      local has_turn = stored ~= nil and stored.turn
+      local queued = stored and stored.queued and #stored.queued or 0
+      if is_held and has_turn then
+        held = { at = vim.uv.now(), queued = held and held.queued or queued }
+      end
+      local is_let_go = held ~= nil and queued <= held.queued and vim.uv.now() - held.at < LET_GO_MS
+      local is_late = is_held or activity == "working" and (not has_turn or is_let_go)
       answer(not is_late and activity or nil)
     end)
   end, STORE_MS, done)
