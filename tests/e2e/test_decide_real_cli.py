@@ -457,7 +457,7 @@ class Write(Ask):
     def decide(self, command):
         """Nothing is decided unseen. The terminal may have been quicker."""
         nvim = self.story.nvim
-        nvim.wait(f"{PENDING} == 0 or {SEEN}", what="the diff")
+        nvim.wait(f"return {PENDING} == 0 or {SEEN}", what="the diff")
         nvim.cmd(f"Claude {command}")
 
     def allow(self):
@@ -663,7 +663,7 @@ def test_what_a_subagent_asks_outlives_a_turn_of_the_main_thread(start_nvim, cli
     if kind == "command":
         nvim.keys("y")
     else:
-        nvim.wait(SEEN, what="the diff")
+        nvim.wait(f"return {SEEN}", what="the diff")
         nvim.cmd("Claude accept")
     nvim.wait(lambda: made.exists() or "ONE" in (nvim.project / "a.txt").read_text(), what="what was allowed")
 
