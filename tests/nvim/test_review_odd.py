@@ -172,6 +172,38 @@ def test_u_in_a_review_takes_back_what_was_done_there_and_not_the_reload(nvim):
     assert waiting(nvim) == ["a.txt"]
 
 
+FORMATS = {
+    "a line and the final newline": ("one\ntwo", "one\nTWO\nthree\n"),
+    "the final newline": ("one\ntwo", "one\ntwo\n"),
+    "line ends": ("one\r\ntwo\r\n", "one\ntwo\n"),
+    "the byte order mark": ("\ufeffone\ntwo\n", "one\ntwo\n"),
+}
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("what", FORMATS)
+def test_u_brings_a_change_of_the_format_back_too(start_nvim, connect, what):
+    before, after = FORMATS[what]
+    nvim = start_nvim(files={"a.txt": ""}, notices=True)
+    path = nvim.project / "a.txt"
+    path.write_bytes(before.encode())
+    nvim.cmd("edit a.txt")
+    turn(nvim, connect(nvim), a_txt=after)
+    review(nvim)
+    for _ in range(2):
+        nvim.keys("dx")
+        nvim.wait(lambda: path.read_bytes() == before.encode(), what="the undo on disk")
+        nvim.wait_screen("a.txt · undone")
+        nvim.keys("u")
+        nvim.wait(lambda: path.read_bytes() == after.encode(), what="the change to be back in the file")
+        nvim.wait(lambda: waiting(nvim) == ["a.txt"], what="it to wait again")
+        nvim.wait_screen("a.txt · now")
+        assert not nvim.lua("return vim.bo.modified")
+    nvim.keys("u")
+    nvim.wait_notice("No changes here since the review opened the file")
+    assert path.read_bytes() == after.encode()
+
+
 @pytest.mark.every_nvim
 @pytest.mark.parametrize("target", ["b.txt", "same.txt"])
 def test_an_open_file_that_becomes_a_link_is_still_followed(nvim, target):

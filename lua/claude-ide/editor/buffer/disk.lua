@@ -112,6 +112,10 @@ local function absorb(buf, bytes, stat)
   if bytes then
     lines, format = buffer_format.decode(bytes, M.decoding(buf))
   end
+  if lines and format and buffer_patch.has(buf, lines, format) then
+    agreed[buf] = file.key(stat) -- only `:write` would mend it, such as a missing final newline
+    return false
+  end
   if lines and format and stamp.is_chosen(buf, "fileformat") and format.eol ~= buffer_format.of(buf).eol then
     lines = nil -- Neovim keeps what the user chose
   end

@@ -53,6 +53,15 @@ function M.of(buf)
   }
 end
 
+---The format that a buffer's file has, as far as the options tell: what `:write` would mend is as it was read.
+---@param buf integer loaded
+---@return claude-ide.buffer.Format
+function M.as_read(buf)
+  local bo, format = vim.bo[buf], M.of(buf)
+  format.final, format.endoffile = bo.endofline, bo.endoffile
+  return format
+end
+
 ---@param lines string[]
 ---@param format claude-ide.buffer.Format
 ---@return string bytes

@@ -277,6 +277,38 @@ function M.apply(buf, new, empty)
   return true
 end
 
+---Whether a buffer has this text in this format.
+---@param buf integer
+---@param lines string[]
+---@param format claude-ide.buffer.Format
+---@return boolean
+function M.has(buf, lines, format)
+  local now = buffer_format.as_read(buf)
+  return now.eol == format.eol
+    and now.final == format.final
+    and now.bom == format.bom
+    and now.empty == format.empty
+    and now.endoffile == (format.endoffile or false)
+    and vim.deep_equal(vim.api.nvim_buf_get_lines(buf, 0, -1, true), lines)
+end
+
+---@param buf integer
+---@param format claude-ide.buffer.Format
+function M.set_format(buf, format)
+  local bo = vim.bo[buf]
+  option.during("eventignore", "all", function()
+    if not bo.binary then
+      bo.fileformat, bo.bomb = bytes.fileformat(format), format.bom
+    end
+    if bo.endofline ~= format.final then
+      bo.endofline = format.final
+    end
+    if bo.endoffile ~= (format.endoffile or false) then
+      bo.endoffile = format.endoffile or false
+    end
+  end)
+end
+
 ---Sets a buffer's text and format, even with 'nomodifiable' or 'readonly'.
 ---@param buf integer
 ---@param lines string[]
@@ -288,16 +320,10 @@ function M.set_text(buf, lines, format)
     bo.modifiable, bo.readonly = true, false
   end)
   local ok, err = pcall(M.apply, buf, lines, format.empty)
+  if ok then
+    M.set_format(buf, format)
+  end
   during("eventignore", "all", function()
-    if ok and not bo.binary then
-      bo.fileformat, bo.bomb = bytes.fileformat(format), format.bom
-    end
-    if ok and bo.endofline ~= format.final then
-      bo.endofline = format.final
-    end
-    if ok and bo.endoffile ~= (format.endoffile or false) then
-      bo.endoffile = format.endoffile or false
-    end
     bo.modifiable, bo.readonly = modifiable, readonly
   end)
   if not ok then

@@ -4,6 +4,7 @@ local lazy = require("claude-ide.lazy")
 local buffer = lazy("claude-ide.editor.buffer")
 local code_comments = lazy("claude-ide.edits.review.code_comments")
 local counted = lazy("claude-ide.base.counted")
+local buffer_format = lazy("claude-ide.editor.buffer.format")
 local current = lazy("claude-ide.edits.review.current")
 local hunks = lazy("claude-ide.edits.review.hunks")
 local journal = lazy("claude-ide.edits.journal")
@@ -27,7 +28,12 @@ local M = {}
 ---before are written, and only if no one else has changed the file.
 local GROUP = "claude-ide.review.again"
 
----@type table<integer, table<integer, string>> by buffer: undo tree state → the file's text at that state
+---@class claude-ide.review.Written
+---@field text string
+---@field format claude-ide.buffer.Format
+---@field format_before? claude-ide.buffer.Format where an undo has changed the format alone, of which the undo tree knows nothing
+
+---@type table<integer, table<integer, claude-ide.review.Written>> by buffer: undo tree state → the file at that state
 local written = {}
 
 ---@param buf integer
@@ -40,16 +46,24 @@ local function state_of(buf)
     table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), "\n")
 end
 
+---@param buf integer
+---@param format claude-ide.buffer.Format
+local function write_as(buf, format)
+  patch.set_format(buf, format)
+  local ok, err = write.save(buf, format)
+  if not ok then
+    log.warn("what `u` brought back was not written: %s", err)
+  end
+end
+
 local function follow(buf)
   if not vim.bo[buf].modified or stamp.is_conflict(buf) then
     return
   end
   local state, text = state_of(buf)
-  if written[buf][state] == text then
-    local ok, err = write.save(buf)
-    if not ok then
-      log.warn("what `u` brought back was not written: %s", err)
-    end
+  local known = written[buf][state]
+  if known and known.text == text then
+    write_as(buf, known.format)
   end
 end
 
@@ -92,9 +106,10 @@ end
 ---@return integer?
 local function around(path, undo)
   local buf = in_step(path)
-  local before, before_text
+  local before, before_text, before_format
   if buf then
     before, before_text = state_of(buf)
+    before_format = buffer_format.as_read(buf)
   end
   local ok, err, left = undo()
   if ok and buf and in_step(path) == buf then
@@ -103,9 +118,26 @@ local function around(path, undo)
       written[buf] = {}
       watch(buf)
     end
-    written[buf][before], written[buf][after] = before_text, after_text
+    written[buf][before] = { text = before_text, format = before_format }
+    local format = buffer_format.as_read(buf)
+    written[buf][after] =
+      { text = after_text, format = format, format_before = after == before and before_format or nil }
   end
   return ok, err, left
+end
+
+---Undoes an undo that has changed the format of a file alone.
+---@param buf integer
+---@return boolean done
+function M.restore_format(buf)
+  local state, text = state_of(buf)
+  local known = in_step(vim.api.nvim_buf_get_name(buf)) == buf and written[buf] and written[buf][state]
+  local format = known and known.text == text and known.format_before
+  if format then
+    written[buf][state] = { text = text, format = format }
+    write_as(buf, format)
+  end
+  return format ~= nil and format ~= false
 end
 
 ---The given file, else the review's, else the current window's.

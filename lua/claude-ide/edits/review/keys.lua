@@ -113,11 +113,13 @@ local TAKE_BACK = {
   desc = "undo the last change made here",
   run = function(view)
     for _ = 1, vim.v.count1 do
-      if view and vim.fn.undotree().seq_cur <= (view.loaded or 0) then
-        say(nil, "No changes here since the review opened the file. `:undo` goes back further.")
-        return
+      if not (view and served.restore_format(view.bufs.right)) then
+        if view and vim.fn.undotree().seq_cur <= (view.loaded or 0) then
+          say(nil, "No changes here since the review opened the file. `:undo` goes back further.")
+          return
+        end
+        vim.cmd("silent normal! u")
       end
-      vim.cmd("silent normal! u")
     end
   end,
 }
