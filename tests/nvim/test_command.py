@@ -93,6 +93,7 @@ WHY_NOT = {
     "Claude close": "Claude is not running in Neovim's terminal.",
     "Claude close parser": "`:Claude close parser`: no terminal has that name.",
     "Claude undo 3": "`:Claude undo 3`: `undo` takes no arguments.",
+    "1Claude undo": "`:Claude undo` takes no range: `:Claude review` undoes single changes.",
     "Claude list parser": "`:Claude list parser`: `list` takes no arguments.",
     "Claude hide parser": "`:Claude hide parser`: `hide` takes no arguments.",
     'Claude new ""': "`:Claude new`: the name is empty.",

@@ -295,7 +295,10 @@ return {
     name = "undo",
     doc = "Undo the file changes of Claude's last turn, after a preview and a confirmation. Your own changes stay. Repeat "
       .. "it to undo the turn before.",
-    run = function()
+    run = function(_, at)
+      if at.range then
+        return nil, "`:Claude undo` takes no range: `:Claude review` undoes single changes."
+      end
       return review.undo_turn()
     end,
   },
