@@ -10,6 +10,7 @@ from harness.scripted_model import Reply
 
 pytestmark = [pytest.mark.cli, pytest.mark.dealt]
 
+PENDING = "#require('claude-ide.requests').pending()"
 IS_OPEN = "vim.fs.basename(vim.api.nvim_buf_get_name(0)):find({!r}) ~= nil"
 IN_TERMINAL = "vim.bo.buftype == 'terminal' and vim.api.nvim_get_mode().mode == 't'"
 
@@ -42,6 +43,8 @@ def test_the_prompt_and_files_of_commands_open_in_this_neovim(start_with_claude,
     mock_api.script(Reply(calls=[("Bash", {"command": command, "description": "note"})]), Reply(text="Done."))
     nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
     nvim.wait_screen(QUESTION)
+    nvim.wait(f"{PENDING} == 1", what="the question to be known here, too")
     nvim.wait(answering(lambda: "\n".join(nvim.screen()), lambda: nvim.keys("1")), what="the command to be allowed")
+    nvim.wait(f"{PENDING} == 0", what="it to be known as answered, so that no card of it comes")
     edit(nvim, "^note.txt$", "ait is noted<Esc>ZZ")
     nvim.wait(lambda: mock_api.seen("it is noted"), what="the command to end")
