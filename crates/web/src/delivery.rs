@@ -1,8 +1,8 @@
 //! Delivers the messages of a session one after another: passes each to the editor and looks for it in the transcript.
 //!
 //! Invariants: the next message starts when the previous one has ended; the search starts at the transcript's end
-//! before the message was given to Claude, so no earlier line with the same text is taken for it, nor one that a user typed while
-//! it waited.
+//! before the message was given to Claude, so no earlier line with the same text is taken for it, nor one that a user
+//! typed while it waited.
 
 use std::sync::Arc;
 

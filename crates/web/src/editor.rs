@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-/// A request to the editor. Each [`Ask::Deliver`] is followed by [`Report::Sent`] or [`Report::Failed`], each
-/// [`Ask::Decide`], [`Ask::Interrupt`] and [`Ask::Comment`] by [`Report::Done`].
+/// A request to the editor. Each [`Ask::Deliver`] is followed by [`Report::Sent`] or [`Report::Failed`], perhaps after
+/// [`Report::Given`], each [`Ask::Decide`], [`Ask::Interrupt`] and [`Ask::Comment`] by [`Report::Done`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Ask {

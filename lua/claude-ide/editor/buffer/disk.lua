@@ -104,17 +104,17 @@ local function absorb(buf, bytes, stat)
     return false, "modified"
   end
   local comparable = bytes and buffer_format.is_utf8(vim.bo[buf].fileencoding)
-  if comparable and buffer.text(buf) == bytes then
+  local lacks_newline = not vim.bo[buf].endofline -- which `:write` would mend
+  if
+    comparable
+    and (buffer.text(buf) == bytes or lacks_newline and buffer.text(buf, buffer_format.as_read(buf)) == bytes)
+  then
     agreed[buf] = file.key(stat)
     return false
   end
   local lines, format
   if bytes then
     lines, format = buffer_format.decode(bytes, M.decoding(buf))
-  end
-  if lines and format and buffer_patch.has(buf, lines, format) then
-    agreed[buf] = file.key(stat) -- only `:write` would mend it, such as a missing final newline
-    return false
   end
   if lines and format and stamp.is_chosen(buf, "fileformat") and format.eol ~= buffer_format.of(buf).eol then
     lines = nil -- Neovim keeps what the user chose

@@ -98,9 +98,10 @@ end
 ---The text that `:write` would write from a loaded buffer: with line endings, final newline and byte order mark. In UTF-8: with another
 ---'fileencoding' it is the unencoded text, and a byte order mark is U+FEFF. Bytes that were invalid in the file are unchanged.
 ---@param buf integer
+---@param in_format? claude-ide.buffer.Format default: that of `:write`
 ---@return string
-function M.text(buf)
-  return format.encode(vim.api.nvim_buf_get_lines(buf, 0, -1, true), format.of(buf))
+function M.text(buf, in_format)
+  return format.encode(vim.api.nvim_buf_get_lines(buf, 0, -1, true), in_format or format.of(buf))
 end
 
 ---Language identifiers that differ from Neovim's filetype.

@@ -277,21 +277,6 @@ function M.apply(buf, new, empty)
   return true
 end
 
----Whether a buffer has this text in this format.
----@param buf integer
----@param lines string[]
----@param format claude-ide.buffer.Format
----@return boolean
-function M.has(buf, lines, format)
-  local now = buffer_format.as_read(buf)
-  return now.eol == format.eol
-    and now.final == format.final
-    and now.bom == format.bom
-    and now.empty == format.empty
-    and now.endoffile == (format.endoffile or false)
-    and vim.deep_equal(vim.api.nvim_buf_get_lines(buf, 0, -1, true), lines)
-end
-
 ---@param buf integer
 ---@param format claude-ide.buffer.Format
 function M.set_format(buf, format)

@@ -2,9 +2,9 @@
 -- Invariant: a change is shown as kept or undone only after the journal has done it.
 local lazy = require("claude-ide.lazy")
 local buffer = lazy("claude-ide.editor.buffer")
+local buffer_format = lazy("claude-ide.editor.buffer.format")
 local code_comments = lazy("claude-ide.edits.review.code_comments")
 local counted = lazy("claude-ide.base.counted")
-local buffer_format = lazy("claude-ide.editor.buffer.format")
 local current = lazy("claude-ide.edits.review.current")
 local hunks = lazy("claude-ide.edits.review.hunks")
 local journal = lazy("claude-ide.edits.journal")
@@ -38,12 +38,24 @@ local written = {}
 
 ---@param buf integer
 ---@return integer state of the undo tree
----@return string text
 local function state_of(buf)
   return vim.api.nvim_buf_call(buf, function()
     return vim.fn.undotree().seq_cur
-  end),
-    table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), "\n")
+  end)
+end
+
+---@param buf integer
+---@return string
+local function text_of(buf)
+  return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), "\n")
+end
+
+---What was written of a buffer in the state that it has now.
+---@param buf integer
+---@return claude-ide.review.Written?
+local function written_now(buf)
+  local known = written[buf] and written[buf][state_of(buf)]
+  return known and known.text == text_of(buf) and known or nil
 end
 
 ---@param buf integer
@@ -60,9 +72,8 @@ local function follow(buf)
   if not vim.bo[buf].modified or stamp.is_conflict(buf) then
     return
   end
-  local state, text = state_of(buf)
-  local known = written[buf][state]
-  if known and known.text == text then
+  local known = written_now(buf)
+  if known then
     write_as(buf, known.format)
   end
 end
@@ -106,22 +117,21 @@ end
 ---@return integer?
 local function around(path, undo)
   local buf = in_step(path)
-  local before, before_text, before_format
+  local state, before ---@type integer?, claude-ide.review.Written?
   if buf then
-    before, before_text = state_of(buf)
-    before_format = buffer_format.as_read(buf)
+    state, before = state_of(buf), { text = text_of(buf), format = buffer_format.as_read(buf) }
   end
   local ok, err, left = undo()
   if ok and buf and in_step(path) == buf then
-    local after, after_text = state_of(buf)
+    local after = { text = text_of(buf), format = buffer_format.as_read(buf) } ---@type claude-ide.review.Written
+    local after_state = state_of(buf)
+    after.format_before = before and after_state == state and before.format or nil
     if not written[buf] then
       written[buf] = {}
       watch(buf)
     end
-    written[buf][before] = { text = before_text, format = before_format }
-    local format = buffer_format.as_read(buf)
-    written[buf][after] =
-      { text = after_text, format = format, format_before = after == before and before_format or nil }
+    written[buf][state] = before
+    written[buf][after_state] = after -- last: the state may be the same
   end
   return ok, err, left
 end
@@ -130,14 +140,14 @@ end
 ---@param buf integer
 ---@return boolean done
 function M.restore_format(buf)
-  local state, text = state_of(buf)
-  local known = in_step(vim.api.nvim_buf_get_name(buf)) == buf and written[buf] and written[buf][state]
-  local format = known and known.text == text and known.format_before
-  if format then
-    written[buf][state] = { text = text, format = format }
-    write_as(buf, format)
+  local known = written_now(buf)
+  local format = known and known.format_before
+  if not known or not format or in_step(vim.api.nvim_buf_get_name(buf)) ~= buf then
+    return false
   end
-  return format ~= nil and format ~= false
+  known.format, known.format_before = format, nil
+  write_as(buf, format)
+  return true
 end
 
 ---The given file, else the review's, else the current window's.

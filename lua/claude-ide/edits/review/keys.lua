@@ -107,18 +107,27 @@ local OBTAIN = {
   end,
 }
 
+---@param view? claude-ide.review.View
+---@return boolean done
+local function undo_once(view)
+  if view and served.restore_format(view.bufs.right) then
+    return true
+  elseif view and vim.fn.undotree().seq_cur <= (view.loaded or 0) then
+    say(nil, "No changes here since the review opened the file. `:undo` goes back further.")
+    return false
+  end
+  vim.cmd("silent normal! u")
+  return true
+end
+
 ---`u` takes back what was done in the review. It does not undo that the file was loaded, which would take Claude's changes out of the
 ---text and the file out of the review.
 local TAKE_BACK = {
   desc = "undo the last change made here",
   run = function(view)
     for _ = 1, vim.v.count1 do
-      if not (view and served.restore_format(view.bufs.right)) then
-        if view and vim.fn.undotree().seq_cur <= (view.loaded or 0) then
-          say(nil, "No changes here since the review opened the file. `:undo` goes back further.")
-          return
-        end
-        vim.cmd("silent normal! u")
+      if not undo_once(view) then
+        return
       end
     end
   end,
