@@ -14,6 +14,7 @@ from terminal_steps import IDLE, begin
 
 from harness import PATIENCE, asking_server, stretched
 from harness.cli import QUESTION, answering, call
+from harness.nvim import PENDING
 from harness.scripted_model import Reply
 
 pytestmark = pytest.mark.cli
@@ -21,7 +22,6 @@ pytestmark = pytest.mark.cli
 FILES = {"a.txt": "one\n"}
 SUBMIT = "require('claude-ide.terminal.prompt').submit(require('claude-ide.terminal').bufnr(), ..., false)"
 PRESS = "vim.api.nvim_chan_send(vim.bo[require('claude-ide.terminal').bufnr()].channel, ...)"
-PENDING = "#require('claude-ide.requests').pending()"
 ENOUGH_TO_JUDGE = 10
 CARD = """
 for _, win in ipairs(vim.api.nvim_list_wins()) do

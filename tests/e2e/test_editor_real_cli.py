@@ -6,11 +6,11 @@ import pytest
 from terminal_steps import begin
 
 from harness.cli import QUESTION, answering, submitting
+from harness.nvim import PENDING
 from harness.scripted_model import Reply
 
 pytestmark = [pytest.mark.cli, pytest.mark.dealt]
 
-PENDING = "#require('claude-ide.requests').pending()"
 IS_OPEN = "vim.fs.basename(vim.api.nvim_buf_get_name(0)):find({!r}) ~= nil"
 IN_TERMINAL = "vim.bo.buftype == 'terminal' and vim.api.nvim_get_mode().mode == 't'"
 

@@ -8,14 +8,13 @@ from e2e_servers import PYRIGHT
 from terminal_steps import IDLE, SESSION, begin
 
 from harness.cli import QUESTION, answering
-from harness.nvim import ROOT
+from harness.nvim import PENDING, ROOT
 from harness.scripted_model import Reply
 from harness.site import Site
 
 pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 
 WRITE = {"web": {"port": 0, "write": True}}
-PENDING = "#require('claude-ide.requests').pending()"
 QUESTIONS = [
     {
         "question": "Which colour?",

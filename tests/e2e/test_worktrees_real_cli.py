@@ -3,6 +3,7 @@
 import pytest
 
 from harness.cli import Cli, call, prepare_home
+from harness.nvim import PENDING
 from harness.worktrees import git, repository
 
 pytestmark = [pytest.mark.cli]
@@ -49,7 +50,6 @@ local found = {}
 for _, one in ipairs(require("claude-ide.edits.proposal").list()) do found[one.path] = one.id end
 return found
 """
-PENDING = "#require('claude-ide.requests').pending()"
 CHANGED_BY = """
 for _, client in ipairs(require("claude-ide.server").clients()) do
   if require("claude-ide.terminal").name_of(client) == ... then

@@ -26,6 +26,8 @@ from .terminal import Terminal
 COLLECT = "jit.flush() collectgarbage() collectgarbage()"
 ROOT = Path(__file__).resolve().parents[2]
 VERSIONS = ("0.10", "0.11", "0.12")
+PENDING = "#require('claude-ide.requests').pending()"
+"""How many requests wait for the user, in Lua."""
 
 
 _UNDO = """

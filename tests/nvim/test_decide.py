@@ -12,9 +12,9 @@ import pytest
 
 from harness.client import RpcError
 from harness.fake_cli import FakeCli
+from harness.nvim import PENDING
 
 SUGGESTIONS = [{"type": "setMode", "mode": "acceptEdits", "destination": "session"}]
-PENDING = "#require('claude-ide.requests').pending()"
 
 
 @contextlib.contextmanager

@@ -12,12 +12,12 @@ from acp_steps import permission, request, say, text, wait_idle
 from chat_steps import chat, wait_asked
 from test_acp_asks import ALL, wait_answers
 
+from harness.nvim import PENDING
 from harness.site import Site
 
 pytestmark = pytest.mark.dealt
 
 WRITE = {"web": {"port": 0, "write": True}}
-PENDING = "#require('claude-ide.requests').pending()"
 SCHEMA = {
     "type": "object",
     "properties": {
