@@ -140,7 +140,10 @@ fn take(job: u64, given: &mut Arguments) -> Result<Job, Error> {
     let (folder, home, ours) =
         (path(&given.bytes("folder")?), path(&given.bytes("home")?), path(&given.bytes("ours")?));
     let is_first = given.flag("is_first")?;
-    let since = given.optional_id("since")?.and_then(|since| UNIX_EPOCH.checked_add(Duration::from_millis(since)));
+    // What was written in the millisecond of the prompt was there before it: nobody works that fast.
+    let since = given
+        .optional_id("since")?
+        .and_then(|since| UNIX_EPOCH.checked_add(Duration::from_millis(since.saturating_add(1))));
     Ok(Box::new(move || {
         let (deny, began) = (privacy::deny(), journal::now().nanos);
         let place = Place { folder: &folder, home: &home, ours: &ours, is_first, since };
