@@ -7,13 +7,14 @@ import pytest
 pytestmark = pytest.mark.dealt
 
 LOOK = """
+local buf = vim.api.nvim_get_current_buf()
 local marks, store = require("claude-ide.comments.marks"), require("claude-ide.comments.store")
-marks.draw(0)
+marks.draw(buf)
 local root = store.root_of()
 local found = {}
 for _, thread in ipairs(store.threads(root)) do
-  for _, lnum in ipairs(marks.lines(0)) do
-    if vim.list_contains(marks.at(0, lnum), thread.id) then
+  for _, lnum in ipairs(marks.lines(buf)) do
+    if vim.list_contains(marks.at(buf, lnum), thread.id) then
       found[#found + 1] = { thread.anchor.lines[1], vim.fn.getline(lnum) }
     end
   end
@@ -42,6 +43,13 @@ elseif what == "change" then
   vim.cmd("normal! cc" .. text)
 elseif what == "indent" then
   vim.cmd("normal! " .. (at % 2 == 0 and ">>" or "A  "))
+elseif what == "replace" then -- as formatters do
+  local some = vim.api.nvim_buf_get_lines(0, at - 1, at + 2, false)
+  for index, line in ipairs(some) do
+    some[index] = (index + at) % 3 == 0 and line or "  " .. vim.trim(line)
+  end
+  table.insert(some, at % 2 + 1, text)
+  vim.api.nvim_buf_set_lines(0, at - 1, at + 2, false, some)
 elseif what == "move" then
   vim.cmd("silent! move " .. (at * 7 % (count + 1)))
 elseif what == "undo" then
@@ -76,6 +84,8 @@ def test_a_comment_is_at_its_line_or_says_that_it_is_gone(start_nvim, seed):
     kinds = [
         "indent",
         "indent",
+        "replace",
+        "replace",
         "insert",
         "delete",
         "change",

@@ -459,10 +459,10 @@ fn left_in(known: Lines, anchor: &Anchor, seen: &Seen<'_>) -> Found {
         Found::Gone(first) => spaced().map_or(Found::Gone(first), Found::Changed),
         found => found,
     };
+    let moved = |lines: Lines| Lines { first: known.first + lines.first, ..lines };
     match found {
-        Found::Same(Lines { first, count }) | Found::Changed(Lines { first, count }) => {
-            Found::Changed(Lines { first: known.first + first, count })
-        }
+        Found::Same(lines) => Found::Same(moved(lines)),
+        Found::Changed(lines) => Found::Changed(moved(lines)),
         Found::Gone(_) => Found::Gone(known.first),
     }
 }
@@ -847,6 +847,8 @@ mod tests {
             let lines = json!({ "first": first, "count": count });
             of.ask(json!({ "add": { "by": "user", "words": "w", "path": "a.txt", "lines": lines } }), text).unwrap();
         };
+        let among_replaced = json!([{ "id": 1, "first": 1, "count": 2 }]);
+        assert_eq!(of.place("x\nz\nx\nx\nx\n", among_replaced, true), at(2));
         let at = |first, count, kind: &str| (first, count, kind.to_owned());
         add(0, 1);
         add(3, 1);

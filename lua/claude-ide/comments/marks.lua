@@ -6,6 +6,7 @@ local bus = lazy("claude-ide.base.bus")
 local highlights = lazy("claude-ide.ui.highlights")
 local ide_width = lazy("claude-ide.base.width")
 local redraw = lazy("claude-ide.base.redraw")
+local safely = lazy("claude-ide.base.safely")
 local store = lazy("claude-ide.comments.store")
 local target = lazy("claude-ide.comments.target")
 local timers = lazy("claude-ide.base.timer")
@@ -26,6 +27,8 @@ local PAUSE_MS = 250
 local MOST_CELLS = 160
 ---Lines of an unfolded thread.
 local MOST_LINES = 60
+---Places of a text that are remembered until it is drawn.
+local MOST_REPLACED = 16
 
 local LINKS = {
   ClaudeComment = "Comment",
@@ -45,8 +48,16 @@ local LINKS = {
 ---@type table<integer, claude-ide.comments.Mark[]> by buffer
 local marks = {}
 
----Buffers whose text is watched, and whether it was read again, also by an undo, so that extmarks know nothing of it.
----@type table<integer, { is_fresh?: boolean }?>
+---@alias claude-ide.comments.Rows { first: integer, count: integer }
+
+---@class claude-ide.comments.Text
+---@field is_fresh? boolean it was read again, also by an undo, so that extmarks know nothing of it
+---@field deleted table<integer, true?> threads whose lines are known to have gone
+---@field wide table<integer, true?> threads whose lines are somewhere in those that are followed
+---@field replaced claude-ide.comments.Rows[] those that took the place of others since the last look: an undo sets extmarks after it
+
+---Buffers whose text is watched.
+---@type table<integer, claude-ide.comments.Text?>
 local texts = {}
 
 ---Buffers that were drawn in diff mode.
@@ -255,11 +266,49 @@ local function put(buf, shown, placed, cells, thread, below)
 end
 
 ---@param buf integer
----@return { is_fresh?: boolean }
+---@param id integer
+---@param first integer row
+---@param end_row integer
+local function follow(buf, id, first, end_row)
+  local range = { id = id, end_row = end_row, end_col = 0, invalidate = true }
+  vim.api.nvim_buf_set_extmark(buf, following, first, 0, range)
+end
+
+---Lines were replaced at once, as formatters do: those of a thread are among the new ones, if anywhere. Extmarks take them for deleted.
+---@param buf integer
+---@param text claude-ide.comments.Text
+---@param first integer row
+---@param last integer end of the former lines
+---@param new_last integer end of the lines in their place
+local function follow_replaced(buf, text, first, last, new_last)
+  local is_replaced = first < last and first < new_last
+  local found = vim.api.nvim_buf_get_extmarks(buf, following, { first, 0 }, { new_last, 0 }, { details = true })
+  for _, mark in ipairs(found) do
+    local id, details = mark[1], mark[4] or {}
+    if is_replaced and id ~= WHOLE and details.invalid and not text.deleted[id] then
+      follow(buf, id, first, new_last)
+      text.wide[id] = true
+    else
+      text.deleted[id] = details.invalid and true or nil
+    end
+  end
+  for _, rows in ipairs(text.replaced) do
+    rows.first = rows.first + (last <= rows.first and new_last - last or 0)
+  end
+  if is_replaced then
+    table.insert(text.replaced, { first = first, count = new_last - first })
+    if #text.replaced > MOST_REPLACED then
+      table.remove(text.replaced, 1)
+    end
+  end
+end
+
+---@param buf integer
+---@return claude-ide.comments.Text
 local function text_of(buf)
   local text = texts[buf]
   if not text then
-    text = { is_fresh = true }
+    text = { is_fresh = true, deleted = {}, wide = {}, replaced = {} }
     texts[buf] = text
     vim.api.nvim_buf_attach(buf, false, {
       on_reload = function()
@@ -279,17 +328,36 @@ end
 local function known(buf)
   local found = {} ---@type claude-ide.comments.Known[]
   local text = text_of(buf)
+      on_lines = safely.wrap("follow the lines of comments", function(_, _, _, first, last, new_last)
+        follow_replaced(buf, text, first, last, new_last)
+      end),
   local is_replaced = text.is_fresh
-  text.is_fresh = nil
+  local replaced = text.replaced
+  text.is_fresh, text.replaced = nil, {}
   for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, following, 0, -1, { details = true })) do
     local id, row, details = mark[1], mark[2], mark[4] or {}
     local count = details.invalid and 0 or (details.end_row or row) - row --[[@as integer]]
-    if id == WHOLE then
+    local is_undone = details.invalid and id ~= WHOLE and not text.deleted[id]
+    local rows = is_undone and rows_at(replaced, row)
+    text.deleted[id] = details.invalid and not rows or nil
+    if rows then
+      text.wide[id] = true
+      found[#found + 1] = { id = id, first = rows.first, count = rows.count }
+    elseif id == WHOLE then
       is_replaced = is_replaced or count == 0
     elseif count >= 0 then
       found[#found + 1] = { id = id, first = row, count = count }
     else
       vim.api.nvim_buf_del_extmark(buf, following, id) -- `:move` may turn it around
+---@param replaced claude-ide.comments.Rows[]
+---@param row integer
+---@return claude-ide.comments.Rows?
+local function rows_at(replaced, row)
+  return vim.iter(replaced):find(function(rows)
+    return rows.first <= row and row <= rows.first + rows.count
+  end)
+end
+
     end
   end
   if is_replaced then
@@ -299,17 +367,9 @@ local function known(buf)
   return found
 end
 
----@param buf integer
----@param id integer
----@param first integer row
----@param end_row integer
-local function follow(buf, id, first, end_row)
-  local range = { id = id, end_row = end_row, end_col = 0, invalidate = true }
-  vim.api.nvim_buf_set_extmark(buf, following, first, 0, range)
-end
-
 ---Follows the lines of threads that are found.
 ---@param buf integer
+    text.deleted, text.wide = {}, {}
 ---@param places claude-ide.comments.Placed[]
 ---@param known_before claude-ide.comments.Known[]
 local function follow_found(buf, places, known_before)
@@ -317,7 +377,7 @@ local function follow_found(buf, places, known_before)
   for _, one in ipairs(known_before) do
     count_of[one.id] = one.count
   end
-  local end_row = vim.api.nvim_buf_line_count(buf)
+  local end_row, wide = vim.api.nvim_buf_line_count(buf), text_of(buf).wide
   for _, placed in ipairs(places) do
     local count = count_of[placed.id]
     local is_found = placed.kind == "same" and count ~= placed.count
@@ -341,6 +401,7 @@ function M.draw(buf)
     and not threads[1]
     and shown.is_file
     and not vim.bo[buf].modified
+      wide[placed.id] = nil
     and store.misses_a_file(shown.root) -- then the library looks whether this is it
   if not shown or not threads[1] and not is_renamed then
     if marks[buf] then
