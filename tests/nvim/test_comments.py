@@ -244,6 +244,57 @@ def test_files_are_completed_in_a_comment(start_nvim):
 
 
 @pytest.mark.every_nvim
+def test_a_comment_on_the_whole_file_stands_below_its_first_line(start_nvim, connect_agent):
+    nvim = start(start_nvim)
+    agent = connect_agent(nvim)
+    nvim.keys("4G:Claude comment file<CR>")
+    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
+    nvim.keys("too long?<Esc>ZZ")
+    wait_shown(nvim, (1, "▎you: too long? (on the file, not sent)"))
+    write(nvim, 1, "about one")
+    wait_shown(nvim, (1, "▎you: too long? (on the file, not sent)\n▎you: about one (not sent)"))
+    mark_sent(nvim, 1, "too long?")
+    agent.call("comment_reply", id=1, text="No.\nIt is not.", resolved=True)
+    nvim.cmd("Claude comments resolved")
+    nvim.wait_notice("There are no")
+    nvim.lua("local s = require('claude-ide.comments.store') assert(s.change(s.root_of(), ...))", RESOLVED)
+    wait_shown(nvim, (1, "▎you: about one (not sent)"))
+    nvim.answer(1)
+    nvim.cmd("4 | Claude comments resolved")
+    unfolded = "▎on the file, resolved\n▎you: too long?\n▎Claude: No.\n▎        It is not.\n▎you: about one (not sent)"
+    wait_shown(nvim, (1, unfolded))
+    assert nvim.lua("return { vim.fn.line('.'), #vim.api.nvim_list_wins() }") == [1, 1]
+
+
+@pytest.mark.every_nvim
+def test_a_comment_on_everything_opens_with_its_answer(start_nvim, connect_agent):
+    nvim = start(start_nvim)
+    agent = connect_agent(nvim)
+    nvim.keys(":Claude comment all<CR>")
+    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
+    nvim.keys("why?<Esc>ZZ")
+    nvim.wait(f"#{THREADS} == 1 and (vim.b.claude_ide or {{}}).kind ~= 'comment'", what="the comment")
+    mark_sent(nvim, 1, "why?")
+    agent.call("comment_reply", id=1, text="Because [of](http://it).\nReally.")
+    nvim.answer(1)
+    nvim.keys(":Claude comments<CR>")
+    nvim.wait_kind("answer")
+    assert nvim.lines() == ["you: why?", "", "Claude: Because [of](http://it).", "Really."]
+    nvim.keys("q:Claude comment all<CR>")
+    nvim.wait_kind("comment")
+    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
+    nvim.keys("I see.<Esc>ZZ")
+    nvim.wait("(vim.b.claude_ide or {}).kind ~= 'comment'", what="the reply to be closed")
+    nvim.answer(1)
+    nvim.keys(":Claude comments<CR>")
+    nvim.wait_kind("comment")
+    assert nvim.lines() == ["I see."]
+
+
+RESOLVED = {"resolve": {"id": 1, "resolved": True}}
+
+
+@pytest.mark.every_nvim
 def test_of_several_comments_on_a_line_the_user_chooses(start_nvim):
     nvim = start(start_nvim)
     write(nvim, 2, "first")
@@ -577,7 +628,7 @@ def test_a_comment_on_a_file_or_on_everything_has_no_lines(start_nvim, what, pla
         nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
         nvim.keys(words + "<Esc>ZZ")
         nvim.wait("(vim.b.claude_ide or {}).kind ~= 'comment'", what="the comment to be closed")
-    assert shown(nvim) == []
+    wait_shown(nvim, *([(1, "▎you: too long and too old (on the file, not sent)")] if what == "file" else []))
     nvim.cmd("Claude comments yank")
     assert nvim.lua("return vim.fn.getreg('\"')").endswith(f"\n\n[1] {place}\ntoo long and too old\n")
     nvim.answer(1)

@@ -209,7 +209,7 @@ impl Store {
         }
         let is_here = |thread: &Thread| {
             (&thread.path, &thread.plan, thread.side) == (&place.path, &place.plan, place.side)
-                && thread.anchor.is_some()
+                && (thread.anchor.is_some() || thread.path.is_some())
         };
         let mut compared = Compared::default();
         let mut put = |contents: &mut Contents| {
@@ -236,7 +236,7 @@ impl Store {
             })?;
         }
         let here = contents.threads.iter().filter(|thread| is_here(thread));
-        Ok(json(&here.filter_map(shown_at).collect::<Vec<_>>()))
+        Ok(json(&here.map(shown_at).collect::<Vec<_>>()))
     }
 
     /// The former path of a file: nothing is there any more, this file has the very text that was commented on there, and it was made or
@@ -591,15 +591,18 @@ fn shown(contents: &Contents, since: &HashMap<u64, Since>) -> Json {
     )
 }
 
-fn shown_at(thread: &Thread) -> Option<PlacedThread> {
-    let anchor = thread.anchor.as_ref()?;
-    let Lines { first, count } = anchor.shown();
-    let kind = match anchor.now {
-        Now::Same => "same",
-        Now::Changed { .. } => "changed",
-        Now::Outdated { .. } => "outdated",
-    };
-    Some(PlacedThread { id: thread.id, first, count, kind })
+/// One on the whole file is at its beginning.
+fn shown_at(thread: &Thread) -> PlacedThread {
+    let whole = Lines { first: 0, count: 0 };
+    let (Lines { first, count }, kind) = thread.anchor.as_ref().map_or((whole, "same"), |anchor| {
+        let kind = match anchor.now {
+            Now::Same => "same",
+            Now::Changed { .. } => "changed",
+            Now::Outdated { .. } => "outdated",
+        };
+        (anchor.shown(), kind)
+    });
+    PlacedThread { id: thread.id, first, count, kind }
 }
 
 fn json(value: &impl Serialize) -> Json {
@@ -798,6 +801,18 @@ mod tests {
     }
 
     #[test]
+    fn a_comment_on_the_whole_file_is_at_its_beginning() {
+        let of = Fixture::new();
+        of.ask(json!({ "add": { "by": "user", "words": "w", "path": "a.txt" } }), "").unwrap();
+        of.ask(json!({ "add": { "by": "user", "words": "about everything" } }), "").unwrap();
+        of.add(1, 1, "about two");
+        let placed = |id, first, count| json!({ "id": id, "first": first, "count": count, "kind": "same" });
+        let places = |text| of.ask(json!({ "place": { "path": "a.txt" } }), text).unwrap();
+        assert_eq!(places("zero\none\ntwo\n"), json!([placed(1, 0, 0), placed(3, 2, 1)]));
+        assert_eq!(places("")[0], placed(1, 0, 0));
+    }
+
+    #[test]
     fn lines_that_were_indented_are_changed_and_not_gone() {
         let of = Fixture::new();
         let text = "f {\n  x\n  }\n}\nend\n";
@@ -832,6 +847,8 @@ mod tests {
         let at = |first| vec![(first, 1, "same".to_owned())];
         assert_eq!(of.place("x\nx\nx\nx\n", json!([{ "id": 1, "first": 2, "count": 1 }]), false), at(2));
         assert_eq!(of.place("x\nx\nx\nx\n", json!([]), false), at(2));
+        let among_replaced = json!([{ "id": 1, "first": 1, "count": 2 }]);
+        assert_eq!(of.place("x\nz\nx\nx\nx\n", among_replaced, true), at(2));
         assert_eq!(
             of.place("x\ny\nx\n", json!([{ "id": 1, "first": 1, "count": 1 }]), true).first().unwrap().2,
             "outdated",
@@ -847,8 +864,6 @@ mod tests {
             let lines = json!({ "first": first, "count": count });
             of.ask(json!({ "add": { "by": "user", "words": "w", "path": "a.txt", "lines": lines } }), text).unwrap();
         };
-        let among_replaced = json!([{ "id": 1, "first": 1, "count": 2 }]);
-        assert_eq!(of.place("x\nz\nx\nx\nx\n", among_replaced, true), at(2));
         let at = |first, count, kind: &str| (first, count, kind.to_owned());
         add(0, 1);
         add(3, 1);

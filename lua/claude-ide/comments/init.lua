@@ -13,6 +13,7 @@ local notice = lazy("claude-ide.base.notice")
 local privacy = lazy("claude-ide.server.privacy")
 local store = lazy("claude-ide.comments.store")
 local target = lazy("claude-ide.comments.target")
+local text_float = lazy("claude-ide.ui.text_float")
 local two_texts = lazy("claude-ide.ui.diffview.two_texts")
 local writer = lazy("claude-ide.comments.writer")
 
@@ -26,14 +27,16 @@ local MAX_BYTES = 4 * 1024 * 1024
 
 local SAYS = { before = "when Claude got your comment", after = "now", back = "the file" }
 
+---@param on_lines? true not those on the whole file, which stand at its first line
 ---@return string? root
 ---@return claude-ide.comments.Thread[] threads at the cursor
-local function at_cursor()
+local function at_cursor(on_lines)
   local buf = vim.api.nvim_get_current_buf()
   local shown = target.shown_in(buf)
   local threads = {} ---@type claude-ide.comments.Thread[]
   for _, id in ipairs(shown and marks.at(buf, vim.fn.line(".")) or {}) do
-    threads[#threads + 1] = shown and store.thread(shown.root, id)
+    local thread = shown and store.thread(shown.root, id)
+    threads[#threads + 1] = thread and (thread.anchor or not on_lines) and thread or nil
   end
   return shown and shown.root, threads
 end
@@ -41,10 +44,11 @@ end
 ---Runs something with the thread at the cursor, of several with the one that the user chooses.
 ---@param prompt string
 ---@param run fun(root: string, thread: claude-ide.comments.Thread): boolean?, string?
+---@param on_lines? true not with those on the whole file
 ---@return boolean? ok
 ---@return string? err
-local function with_thread(prompt, run)
-  local root, threads = at_cursor()
+local function with_thread(prompt, run, on_lines)
+  local root, threads = at_cursor(on_lines)
   if not root or not threads[1] then
     return nil, "There is no comment here."
   elseif not threads[2] then
@@ -106,12 +110,12 @@ end
 function M.write(first, last)
   marks.attach()
   local buf = vim.api.nvim_get_current_buf()
-  local _, threads = at_cursor()
+  local _, threads = at_cursor(true)
   if first == last and threads[1] then
     return with_thread("Continue a comment", function(root, thread)
       continue(last, root, thread)
       return true
-    end)
+    end, true)
   end
   local of = target.of(buf, first, last)
   if not of then
@@ -309,7 +313,10 @@ function M.show_since()
   return true
 end
 
----Goes to a thread, in its file. One without lines is opened.
+---Titles of threads that no file shows.
+local ON = { plan = "Comment on the plan", all = "Comment on everything · `:Claude comment all` replies" }
+
+---Goes to a thread, in its file. One of no file is opened, and so is one without lines that the user has not sent.
 ---@param root string
 ---@param thread claude-ide.comments.Thread
 ---@return boolean? ok
@@ -322,8 +329,11 @@ function M.go_to(root, thread)
     vim.api.nvim_set_current_win(win)
     vim.api.nvim_win_set_cursor(win, { math.min(M.lnum(thread), vim.api.nvim_buf_line_count(plan)), 0 })
     return true
-  elseif not path then
+  elseif not path and thread.draft then
     continue(vim.fn.line("."), root, thread)
+    return true
+  elseif not path then
+    text_float.show(marks.text(root, thread), ON[thread.plan and "plan" or "all"], "text")
     return true
   elseif not (vim.uv.fs_stat(path) or buffer.loaded(path)) then
     return nil, ("There is no %s any more."):format(thread.path)
@@ -340,8 +350,10 @@ function M.go_to(root, thread)
   vim.api.nvim_win_set_cursor(0, { math.min(M.lnum(thread), vim.api.nvim_buf_line_count(buf)), 0 })
   vim.cmd("normal! zv")
   marks.reveal()
-  if not thread.anchor then
+  if not thread.anchor and thread.draft then
     continue(1, root, thread)
+  elseif not thread.anchor then
+    marks.unfold(root, thread.id)
   end
   return true
 end

@@ -98,9 +98,12 @@ local STATES = { draft = "not sent", sent = "no answer yet", done = "says it is 
 ---@return string
 local function note(root, thread, kind)
   local notes = {} ---@type string[]
+  if thread.path and not thread.anchor then
+    notes[1] = "on the file"
+  end
   if thread.step then
     local tour = store.tour(root)
-    notes[1] = ("step %d of %d"):format(thread.step, tour[#tour].step)
+    notes[#notes + 1] = ("step %d of %d"):format(thread.step, tour[#tour].step)
   end
   notes[#notes + 1] = STATES[thread.state]
   if kind == "changed" then
@@ -125,6 +128,20 @@ end
 function M.last_words(thread)
   local last = thread.entries[#thread.entries]
   return (last.by == "claude" and "Claude: " or "") .. in_a_line(last.words)
+end
+
+---All that was said in a thread, as text.
+---@param root string
+---@param thread claude-ide.comments.Thread
+---@return string
+function M.text(root, thread)
+  local notes = note(root, thread, "same")
+  local said = notes ~= "" and { notes } or {} ---@type string[]
+  for _, entry in ipairs(thread.entries) do
+    local words = vim.tbl_map(ide_width.printable, vim.split(vim.trim(entry.words), "\n", { plain = true }))
+    said[#said + 1] = ("%s: %s"):format((author(entry)), table.concat(words, "\n"))
+  end
+  return table.concat(said, "\n\n")
 end
 
 ---A thread in one line: its first words, and the last answer.
@@ -311,6 +328,9 @@ local function text_of(buf)
     text = { is_fresh = true, deleted = {}, wide = {}, replaced = {} }
     texts[buf] = text
     vim.api.nvim_buf_attach(buf, false, {
+      on_lines = safely.wrap("follow the lines of comments", function(_, _, _, first, last, new_last)
+        follow_replaced(buf, text, first, last, new_last)
+      end),
       on_reload = function()
         text.is_fresh = true
       end,
@@ -322,15 +342,21 @@ local function text_of(buf)
   return text
 end
 
+---@param replaced claude-ide.comments.Rows[]
+---@param row integer
+---@return claude-ide.comments.Rows?
+local function rows_at(replaced, row)
+  return vim.iter(replaced):find(function(rows)
+    return rows.first <= row and row <= rows.first + rows.count
+  end)
+end
+
 ---Where the lines of threads are, or that they were deleted. Nothing is known of a text that was read again or replaced.
 ---@param buf integer
 ---@return claude-ide.comments.Known[]
 local function known(buf)
   local found = {} ---@type claude-ide.comments.Known[]
   local text = text_of(buf)
-      on_lines = safely.wrap("follow the lines of comments", function(_, _, _, first, last, new_last)
-        follow_replaced(buf, text, first, last, new_last)
-      end),
   local is_replaced = text.is_fresh
   local replaced = text.replaced
   text.is_fresh, text.replaced = nil, {}
@@ -349,18 +375,10 @@ local function known(buf)
       found[#found + 1] = { id = id, first = row, count = count }
     else
       vim.api.nvim_buf_del_extmark(buf, following, id) -- `:move` may turn it around
----@param replaced claude-ide.comments.Rows[]
----@param row integer
----@return claude-ide.comments.Rows?
-local function rows_at(replaced, row)
-  return vim.iter(replaced):find(function(rows)
-    return rows.first <= row and row <= rows.first + rows.count
-  end)
-end
-
     end
   end
   if is_replaced then
+    text.deleted, text.wide = {}, {}
     vim.api.nvim_buf_clear_namespace(buf, following, 0, -1)
     return {}
   end
@@ -369,7 +387,6 @@ end
 
 ---Follows the lines of threads that are found.
 ---@param buf integer
-    text.deleted, text.wide = {}, {}
 ---@param places claude-ide.comments.Placed[]
 ---@param known_before claude-ide.comments.Known[]
 local function follow_found(buf, places, known_before)
@@ -380,10 +397,11 @@ local function follow_found(buf, places, known_before)
   local end_row, wide = vim.api.nvim_buf_line_count(buf), text_of(buf).wide
   for _, placed in ipairs(places) do
     local count = count_of[placed.id]
-    local is_found = placed.kind == "same" and count ~= placed.count
-      or placed.kind == "changed" and count == nil
+    local is_found = placed.kind == "same" and placed.count > 0 and count ~= placed.count
+      or placed.kind == "changed" and (count == nil or wide[placed.id])
     if is_found and placed.first + placed.count <= end_row then
       follow(buf, placed.id, placed.first, placed.first + placed.count)
+      wide[placed.id] = nil
     end
   end
   follow(buf, WHOLE, 0, end_row)
@@ -401,7 +419,6 @@ function M.draw(buf)
     and not threads[1]
     and shown.is_file
     and not vim.bo[buf].modified
-      wide[placed.id] = nil
     and store.misses_a_file(shown.root) -- then the library looks whether this is it
   if not shown or not threads[1] and not is_renamed then
     if marks[buf] then
@@ -487,8 +504,9 @@ function M.reveal()
   local bottom = row
   for _, mark in ipairs(marks[buf] or {}) do
     local first = vim.api.nvim_buf_get_extmark_by_id(buf, namespace, mark.extmark, {})[1]
-    if first and row >= first and row < first + mark.count then
-      bottom = math.max(bottom, first + mark.count - 1)
+    local count = math.max(mark.count, 1)
+    if first and row >= first and row < first + count then
+      bottom = math.max(bottom, first + count - 1)
     end
   end
   local below, at_bottom, opts = 0, { bottom, 0 }, { details = true }
