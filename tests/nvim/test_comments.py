@@ -637,6 +637,24 @@ def test_a_comment_on_a_file_or_on_everything_has_no_lines(start_nvim, what, pla
     assert nvim.lines() == ["too long and too old"]
 
 
+def test_an_import_loads_no_files_but_those_in_other_encodings(start_nvim):
+    files = {"b.txt": "\ufeffalpha\r\nbeta\r\n", "c.txt": "no end", "d.txt": "x\n"}
+    nvim = start_nvim(args=["a.txt"], files=FILES | files, notices=True)
+    nvim.project.joinpath("d.txt").write_bytes("th\u00e9\n".encode("latin-1"))
+    lines = ["b.txt:2: beta?", "c.txt:1: end?", "c.txt:2: beyond", "d.txt:1: tea?"]
+    nvim.lua("vim.fn.setqflist({}, ' ', { lines = ..., efm = '%f:%l: %m' })", lines)
+    nvim.cmd("Claude comments import")
+    nvim.wait_notice("3 comments added. 1 could not be added.")
+    loaded = "return vim.tbl_map(function(name) return vim.fn.bufloaded(name) end, { 'b.txt', 'c.txt', 'd.txt' })"
+    assert nvim.lua(loaded) == [0, 0, 1]
+    for name, lnum, words in (("b.txt", 2, "beta?"), ("c.txt", 1, "end?"), ("d.txt", 1, "tea?")):
+        nvim.cmd(f"edit {name}")
+        nvim.wait_screen(f"▎you: {words} (not sent)")
+        assert nvim.lua("return require('claude-ide.comments.marks').lines(vim.api.nvim_get_current_buf())") == [lnum]
+    quoted = [thread["anchor"]["lines"] for thread in threads(nvim)]
+    assert quoted == [["beta"], ["no end"], ["th\u00e9"]]
+
+
 def test_a_review_in_the_quickfix_list_becomes_a_round(start_nvim):
     nvim = start_nvim(args=["a.txt"], files=FILES | {"b.txt": "alpha\nbeta\n"}, notices=True)
     nvim.lua(

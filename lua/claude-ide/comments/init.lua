@@ -6,7 +6,6 @@ local bus = lazy("claude-ide.base.bus")
 local choose = lazy("claude-ide.ui.choose")
 local file = lazy("claude-ide.base.file")
 local file_window = lazy("claude-ide.ui.file_window")
-local hidden = lazy("claude-ide.editor.buffer.hidden")
 local key_list = lazy("claude-ide.ui.key_list")
 local marks = lazy("claude-ide.comments.marks")
 local notice = lazy("claude-ide.base.notice")
@@ -177,9 +176,7 @@ end
 ---@return { to: claude-ide.comments.Target, remarks: claude-ide.comments.Remark[] }?
 ---@return integer failed
 local function remarks_on(path, wanted)
-  local buf = hidden.load(path)
-  local count = buf and vim.api.nvim_buf_line_count(buf) or 0
-  local to = buf and target.of(buf, 1, count)
+  local to = target.of_file(path)
   if not to then
     return nil, #wanted
   end
@@ -190,11 +187,11 @@ local function remarks_on(path, wanted)
   local remarks, failed = {}, 0 ---@type claude-ide.comments.Remark[], integer
   for _, one in ipairs(wanted) do
     local name = one.first .. "\n" .. one.words
-    if one.first > count then
+    if one.first > to.count then
       failed = failed + 1
     elseif not known[name] then
       known[name] = true
-      local lines = math.min(one.last, count) - one.first + 1
+      local lines = math.min(one.last, to.count) - one.first + 1
       remarks[#remarks + 1] = { first = one.first - 1, count = lines, words = one.words }
     end
   end

@@ -2,12 +2,17 @@
 local lazy = require("claude-ide.lazy")
 local buffer = lazy("claude-ide.editor.buffer")
 local buffer_marks = lazy("claude-ide.ui.buffer_marks")
+local file = lazy("claude-ide.base.file")
 local file_side = lazy("claude-ide.ui.file_side")
 local hidden = lazy("claude-ide.editor.buffer.hidden")
 local paths = lazy("claude-ide.base.path")
+local position = lazy("claude-ide.base.position")
 local store = lazy("claude-ide.comments.store")
 
 local M = {}
+
+---A larger file is not read here.
+local MAX_BYTES = 4 * 1024 * 1024
 
 ---A text that a buffer shows.
 ---@class claude-ide.comments.Shown
@@ -97,6 +102,30 @@ function M.shown_in(buf)
   return found
 end
 
+---Whether a file has the bytes of its lines in a buffer, but for the ends of lines and a mark at its beginning.
+---@param bytes string
+---@return boolean
+local function is_plain(bytes)
+  local is_text = not bytes:find("\0", 1, true) and position.valid(bytes) == bytes
+  return is_text and (bytes:find("\n", 1, true) ~= nil or not bytes:find("\r", 1, true))
+end
+
+---All of a file, as its buffer has it or, if there is none, as it is on disk.
+---@param path string absolute
+---@return claude-ide.comments.Target?
+function M.of_file(path)
+  local bytes = not buffer.loaded(path) and file.read_now(path, MAX_BYTES) or nil
+  if not bytes or not is_plain(bytes) then
+    local buf = hidden.load(path)
+    return buf and M.of(buf, 1, vim.api.nvim_buf_line_count(buf))
+  end
+  local target = shown(path, "new", true) --[[@as claude-ide.comments.Target]]
+  local _, ends = bytes:gsub("\n", "")
+  target.text, target.first = bytes, 0
+  target.count = math.max(ends + (bytes:sub(-1) ~= "\n" and 1 or 0), 1)
+  return target
+end
+
 ---@param buf integer
 ---@param first integer from 1
 ---@param last integer
@@ -108,14 +137,13 @@ function M.of(buf, first, last)
     return found
   end
   local path, lnum = file_side.at(buf, first, last)
-  local file = path and lnum and hidden.load(path)
-  if not path or not lnum or not file then
+  local in_file = path and M.of_file(path)
+  if not in_file or not lnum then
     return nil
   end
-  local target = shown(path, "new", false) --[[@as claude-ide.comments.Target]]
-  target.text, target.first = M.text(file), lnum - 1
-  target.count = math.min(last - first + 1, vim.api.nvim_buf_line_count(file) - lnum + 1)
-  return target
+  in_file.first = lnum - 1
+  in_file.count = math.min(last - first + 1, in_file.count - lnum + 1)
+  return in_file
 end
 
 return M
