@@ -23,7 +23,7 @@ local marks, times = require("claude-ide.comments.marks"), {}
 for number = 1, 20 do
   vim.api.nvim_buf_set_lines(0, 5000, 5000, false, { "-- " .. number })
   local began = vim.uv.hrtime()
-  marks.draw(0)
+  marks.draw(vim.api.nvim_get_current_buf())
   vim.cmd.redraw()
   times[number] = (vim.uv.hrtime() - began) / 1e6
 end

@@ -267,6 +267,23 @@ def test_a_comment_on_the_whole_file_stands_below_its_first_line(start_nvim, con
 
 
 @pytest.mark.every_nvim
+def test_a_closed_fold_says_how_many_comments_are_in_it(start_nvim):
+    nvim = start(start_nvim)
+    for words, lnum in enumerate((3, 3, 5)):
+        here = {"path": str(nvim.project / "a.txt"), "first": lnum, "last": lnum, "words": f"w{words}"}
+        nvim.lua("assert(require('claude-ide.comments').add_all({ ... }) == 1)", here)
+    nvim.cmd("2,4fold | vsplit | wincmd =")
+    nvim.wait_screen(re.compile(r"3 lines: two.*▎2 comments .*3 lines: two.*▎2 comments"))
+    nvim.keys("2Gzo")
+    nvim.wait_screen(re.compile(r"two .*3 lines: two.*▎2 comments"))
+    nvim.keys("<C-w>wzR")
+    nvim.wait(lambda: "2 comments" not in "\n".join(nvim.screen()), what="no fold to be closed")
+    nvim.cmd("normal! zE")
+    nvim.cmd("4,5fold")
+    nvim.wait_screen("▎1 comment")
+
+
+@pytest.mark.every_nvim
 def test_a_comment_on_everything_opens_with_its_answer(start_nvim, connect_agent):
     nvim = start(start_nvim)
     agent = connect_agent(nvim)

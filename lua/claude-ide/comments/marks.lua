@@ -3,6 +3,7 @@
 -- alike. The library says whether the lines are still the same.
 local lazy = require("claude-ide.lazy")
 local bus = lazy("claude-ide.base.bus")
+local counted = lazy("claude-ide.base.counted")
 local highlights = lazy("claude-ide.ui.highlights")
 local ide_width = lazy("claude-ide.base.width")
 local redraw = lazy("claude-ide.base.redraw")
@@ -548,6 +549,29 @@ function M.toggle(root, threads)
   M.reveal()
 end
 
+---Threads in closed folds of the window that is drawn, by the row at which the fold begins.
+---@type table<integer, integer?>
+local folded = {}
+
+---@param win integer
+---@param buf integer
+---@param top integer row
+---@param bottom integer row
+---@return table<integer, integer?>
+local function count_folded(win, buf, top, bottom)
+  local counts = {} ---@type table<integer, integer?>
+  local signs = vim.api.nvim_buf_get_extmarks(buf, namespace, { top, 0 }, { bottom, -1 }, { type = "sign" })
+  if signs[1] and vim.wo[win].foldenable then
+    vim.api.nvim_win_call(win, function()
+      for _, mark in ipairs(signs) do
+        local first = vim.fn.foldclosed(mark[2] + 1) - 1 --[[@as integer]]
+        counts[first] = (counts[first] or 0) + 1
+      end
+    end)
+  end
+  return counts
+end
+
 ---Starts to show threads.
 M.attach = require("claude-ide.base.once")(function()
   local function define()
@@ -576,16 +600,24 @@ M.attach = require("claude-ide.base.once")(function()
     M.draw
   )
   on({ "TextChanged", "InsertLeave" }, "follow the lines of comments", draw_in_a_pause)
-  -- Diff mode comes and goes without events.
-  redraw.on(namespace, "follow diff mode", {
-    on_win = function(_, _, buf)
+  -- Diff mode and folds come and go without events.
+  redraw.on(namespace, "draw comments", {
+    on_win = function(_, win, buf, top, bottom)
       if marks[buf] and drawn_level[buf] ~= is_level(buf) then
         drawn_level[buf] = is_level(buf)
         vim.schedule(function()
           M.draw(buf)
         end)
       end
-      return false
+      folded = marks[buf] and count_folded(win, buf, top, bottom) or {}
+      return next(folded) ~= nil
+    end,
+    on_line = function(_, _, buf, row)
+      if folded[row] then
+        local words = ("▎%s "):format(counted(folded[row], "comment"))
+        local hint = { virt_text = { { words, "ClaudeCommentSign" } }, virt_text_pos = "right_align", ephemeral = true }
+        vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, hint)
+      end
     end,
   })
   on("BufWipeout", "forget the comments of a buffer", function(buf)
