@@ -1,10 +1,12 @@
 """Claude's own remarks: a tour of places in order, and counts of comments by file."""
 
 import os
+import subprocess
 
 import pytest
 from review_steps import review, turn
 from test_comments import FILES, TEXT, start, threads, wait_shown, write
+from test_journal_shell import Session
 
 HERE = "return { vim.fn.expand('%:t'), vim.fn.line('.') }"
 
@@ -51,15 +53,61 @@ def test_the_list_of_a_review_counts_open_comments(start_nvim, connect):
     nvim.wait(lambda: "▎1" not in "".join(nvim.screen()), what="nothing to be counted")
 
 
+def wait_for_a_later_change(nvim):
+    """File systems round times: a file that is renamed now is changed after the comment."""
+    probe = nvim.home / "probe"
+    probe.write_text("")
+    while probe.stat().st_ctime_ns // 10**6 <= threads(nvim)[0]["entries"][0]["at"]:
+        os.utime(probe)
+
+
+@pytest.fixture
+def commented(start_nvim, project):
+    """A Neovim in a repository, in which a file has a comment."""
+    git(project, "init", "-q")
+    project.joinpath("a.txt").write_text(TEXT)
+    project.joinpath("sub").mkdir()
+    git(project, "add", ".")
+    git(project, "commit", "-qm", "first")
+    nvim = start_nvim(args=["a.txt"], notices=True)
+    write(nvim, 2, "about two")
+    wait_for_a_later_change(nvim)
+    return nvim
+
+
+def git(project, *words):
+    who = ["-c", "user.name=x", "-c", "user.email=x@y"]
+    subprocess.run(["git", "-C", project, *who, *words], check=True, capture_output=True)
+
+
 def test_a_renamed_file_takes_its_comments_along(start_nvim):
     nvim = start(start_nvim)
     write(nvim, 2, "about two")
-    probe, old, new = nvim.project / "probe", nvim.project / "a.txt", nvim.project / "sub" / "b.txt"
+    new = nvim.project / "sub" / "b.txt"
     new.parent.mkdir()
-    probe.write_text("")
-    while probe.stat().st_ctime_ns // 10**6 <= threads(nvim)[0]["entries"][0]["at"]:
-        os.utime(probe)  # file systems round times
-    old.rename(new)
+    wait_for_a_later_change(nvim)
+    nvim.project.joinpath("a.txt").rename(new)
     nvim.cmd("edit sub/b.txt")
     nvim.wait_screen("▎you: about two (not sent)")
     assert [thread["path"] for thread in threads(nvim)] == ["sub/b.txt"]
+
+
+@pytest.mark.parametrize("how", ["mv", "git mv", "committed"])
+def test_a_file_that_the_user_renamed_is_found_when_they_come_back(commented, project, how):
+    if how == "mv":
+        project.joinpath("a.txt").rename(project / "sub" / "b.txt")
+        project.joinpath("sub/copy.txt").write_text("another\n")
+    else:
+        git(project, "mv", "a.txt", "sub/b.txt")
+    if how == "committed":
+        git(project, "commit", "-qm", "second")
+    commented.cmd("doautocmd FocusGained")
+    commented.wait(lambda: [one["path"] for one in threads(commented)] == ["sub/b.txt"], what="the file to be found")
+
+
+def test_a_file_that_claude_renamed_is_found_at_once(commented, project, connect):
+    session = Session(commented, connect)
+    session.prompt()
+    git(project, "mv", "a.txt", "sub/b.txt")
+    session.over(changes=2)
+    commented.wait(lambda: [one["path"] for one in threads(commented)] == ["sub/b.txt"], what="the file to be found")

@@ -10,6 +10,7 @@ local key_list = lazy("claude-ide.ui.key_list")
 local marks = lazy("claude-ide.comments.marks")
 local notice = lazy("claude-ide.base.notice")
 local privacy = lazy("claude-ide.server.privacy")
+local renames = lazy("claude-ide.comments.renames")
 local store = lazy("claude-ide.comments.store")
 local target = lazy("claude-ide.comments.target")
 local text_float = lazy("claude-ide.ui.text_float")
@@ -20,9 +21,6 @@ local M = {}
 
 ---For 'operatorfunc'.
 local OPERATOR = "v:lua.require'claude-ide.comments'.operate"
-
----A larger file has no text of a round.
-local MAX_BYTES = 4 * 1024 * 1024
 
 local SAYS = { before = "when Claude got your comment", after = "now", back = "the file" }
 
@@ -107,7 +105,7 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.write(first, last)
-  marks.attach()
+  M.attach()
   local buf = vim.api.nvim_get_current_buf()
   local _, threads = at_cursor(true)
   if first == last and threads[1] then
@@ -139,7 +137,7 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.write_about(what)
-  marks.attach()
+  M.attach()
   local shown = target.shown_in(vim.api.nvim_get_current_buf())
   local path = what == "file" and shown and shown.path or nil
   if what == "file" and not path then
@@ -204,7 +202,7 @@ end
 ---@return integer failed
 ---@return string? err
 function M.add_all(wanted)
-  marks.attach()
+  M.attach()
   local of_file, order = {}, {} ---@type table<string, claude-ide.comments.Wanted[]>, string[]
   for _, one in ipairs(wanted) do
     if not of_file[one.path] then
@@ -302,7 +300,7 @@ function M.show_since()
   end
   local path = root .. "/" .. shown.path
   local buf = buffer.loaded(path)
-  local now = buf and target.text(buf) or file.read_now(path, MAX_BYTES)
+  local now = buf and target.text(buf) or file.read_now(path, target.MAX_BYTES)
   if now == before then
     return nil, "Nothing has changed in this file since Claude got the comment."
   end
@@ -335,7 +333,7 @@ function M.go_to(root, thread)
   elseif not (vim.uv.fs_stat(path) or buffer.loaded(path)) then
     return nil, ("There is no %s any more."):format(thread.path)
   end
-  marks.attach()
+  M.attach()
   local buf = buffer.find(path) or vim.fn.bufadd(vim.fn.fnamemodify(path, ":.")) -- a name as after `:edit`
   vim.bo[buf].buflisted = true
   vim.cmd("normal! m'")
@@ -492,7 +490,7 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.jump(step)
-  marks.attach()
+  M.attach()
   local count = vim.v.count1
   for at = 1, count do
     local ok, err = go_on(step)
@@ -562,6 +560,7 @@ end
 ---Follows the comments of the project.
 function M.attach()
   marks.attach()
+  renames.attach()
 end
 
 return M

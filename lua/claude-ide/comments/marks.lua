@@ -420,7 +420,7 @@ function M.draw(buf)
     and not threads[1]
     and shown.is_file
     and not vim.bo[buf].modified
-    and store.misses_a_file(shown.root) -- then the library looks whether this is it
+    and store.missing(shown.root)[1] -- then the library looks whether this is it
   if not shown or not threads[1] and not is_renamed then
     if marks[buf] then
       marks[buf] = nil

@@ -3,6 +3,7 @@
 local lazy = require("claude-ide.lazy")
 local at_exit = lazy("claude-ide.base.at_exit")
 local bus = lazy("claude-ide.base.bus")
+local clock = lazy("claude-ide.base.clock")
 local log = lazy("claude-ide.base.log")
 local native = lazy("claude-ide.library.native")
 local notice = lazy("claude-ide.base.notice")
@@ -215,19 +216,23 @@ function M.is_remark(thread)
   end)
 end
 
----Whether a file with threads is not there any more. It may have got another name.
+---Files with threads that are not there any more. They may have got other names.
 ---@param root string
----@return boolean
-function M.misses_a_file(root)
-  local seen = {} ---@type table<string, true>
-  return vim.iter(M.threads(root)):any(function(thread)
+---@return string[] paths relative to it
+---@return integer since when the first of their comments was written: milliseconds since the epoch
+function M.missing(root)
+  local seen, missing, since = {}, {}, clock.now() ---@type table<string, true>, string[], integer
+  for _, thread in ipairs(M.threads(root)) do
     local path = thread.path
-    if not path or seen[path] then
-      return false
+    if path and not seen[path] then
+      seen[path] = true
+      missing[#missing + 1] = vim.uv.fs_stat(root .. "/" .. path) == nil and path or nil
     end
-    seen[path] = true
-    return vim.uv.fs_stat(root .. "/" .. path) == nil
-  end)
+    if path and missing[#missing] == path then
+      since = math.min(since, thread.entries[1].at)
+    end
+  end
+  return missing, since
 end
 
 ---The threads of a text.
@@ -239,11 +244,17 @@ function M.of_text(shown)
   end, M.threads(shown.root))
 end
 
----The threads of the worktrees of this Neovim, and of that of its folder.
+---The worktrees of this Neovim, and that of its folder.
+---@return string[]
+function M.roots()
+  of(M.root_of())
+  return vim.tbl_keys(worktrees)
+end
+
+---The threads of all of them.
 ---@param visit fun(thread: claude-ide.comments.Thread, root: string)
 function M.each(visit)
-  of(M.root_of())
-  for root in pairs(worktrees) do
+  for _, root in ipairs(M.roots()) do
     for _, thread in ipairs(M.threads(root)) do
       visit(thread, root)
     end
@@ -360,6 +371,20 @@ function M.place(shown, known, passing, text)
     read(shown.root, worktree)
   end
   return places
+end
+
+---Gives a file the threads of the one that it was before it was renamed, if there is one.
+---@param root string
+---@param path string relative to it
+---@param text string of the file
+function M.claim(root, path, text)
+  local shown = { root = root, path = path, side = "new", is_file = true } ---@type claude-ide.comments.Shown
+  if not M.of_text(shown)[1] then
+    M.place(shown, {}, false, text)
+    if M.of_text(shown)[1] then
+      bus.emit("comments_changed", root)
+    end
+  end
 end
 
 ---The threads of sessions, for the web page: `shown` in crates/comments/src/page.rs.

@@ -11,8 +11,8 @@ local store = lazy("claude-ide.comments.store")
 
 local M = {}
 
----A larger file is not read here.
-local MAX_BYTES = 4 * 1024 * 1024
+---A larger file is not read for its comments.
+M.MAX_BYTES = 4 * 1024 * 1024
 
 ---A text that a buffer shows.
 ---@class claude-ide.comments.Shown
@@ -114,7 +114,7 @@ end
 ---@param path string absolute
 ---@return claude-ide.comments.Target?
 function M.of_file(path)
-  local bytes = not buffer.loaded(path) and file.read_now(path, MAX_BYTES) or nil
+  local bytes = not buffer.loaded(path) and file.read_now(path, M.MAX_BYTES) or nil
   if not bytes or not is_plain(bytes) then
     local buf = hidden.load(path)
     return buf and M.of(buf, 1, vim.api.nvim_buf_line_count(buf))

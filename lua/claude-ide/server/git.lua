@@ -67,6 +67,33 @@ local function say_if_long(folder, command)
   end
 end
 
+---@param folder string
+---@param arguments string[]
+---@param options vim.SystemOpts
+---@param done fun(result: vim.SystemCompleted)
+local function start(folder, arguments, options, done)
+  local argv = vim.list_extend({ "git", "-C", folder }, arguments)
+  options.clear_env, options.env = true, environment() --[[@as table<string, string>]]
+  vim.system(argv, options, vim.schedule_wrap(done))
+end
+
+---Runs git for what nobody waits for: a failure goes to the log.
+---@param folder string
+---@param arguments string[]
+---@param done fun(out?: string) with each byte; nil: it failed
+function M.ask(folder, arguments, done)
+  local ok, err = pcall(start, folder, arguments, {}, function(result)
+    if result.code ~= 0 then
+      log.info("git %s: %s", arguments[1], result.stderr)
+    end
+    done(result.code == 0 and result.stdout or nil)
+  end)
+  if not ok then
+    log.info("git cannot run: %s", err)
+    done(nil)
+  end
+end
+
 ---@class claude-ide.git.Opts
 ---@field input? string
 ---@field exact? boolean the output with each byte
@@ -79,19 +106,17 @@ end
 ---@return string? err
 function M.run(task, folder, arguments, opts)
   opts = opts or {}
-  local argv = vim.list_extend({ "git", "-C", folder }, arguments)
   local stop = say_if_long(folder, arguments[1])
   local ok, result = pcall(function()
     return task:await(function(resume)
-      local options = { text = not opts.exact, stdin = opts.input, clear_env = true, env = environment() }
-      vim.system(argv, options, vim.schedule_wrap(resume))
+      start(folder, arguments, { text = not opts.exact, stdin = opts.input }, resume)
     end)
   end)
   stop()
   if not ok then
     return nil, ("git cannot run: %s"):format((tostring(result):gsub("^.-:%d+: ", "")))
   elseif result.code ~= 0 then
-    log.info("%s: %s", table.concat(argv, " "), result.stderr)
+    log.info("git -C %s %s: %s", folder, table.concat(arguments, " "), result.stderr)
     local why = reason(result.stderr ~= "" and result.stderr or result.stdout)
     return nil, why or ("`git %s` failed with code %d."):format(arguments[1], result.code)
   end
