@@ -423,6 +423,32 @@ BEGINNING = (
 )
 
 
+@pytest.mark.every_nvim
+def test_what_a_comment_names_with_a_hash_is_completed_and_sent_along(start_nvim):
+    text = "one\n#lines:b.txt:1-2\nthree\n"
+    nvim = start_nvim(args=["a.txt"], files=FILES | {"a.txt": text, "b.txt": "alpha\nbeta\ngamma\n"}, notices=True)
+    nvim.lua("""
+      require("claude-ide.terminal").session = function() return { id = "s" } end
+      require("claude-ide.outbox.route").of = function() return { kind = "here" } end
+      require("claude-ide.outbox.transport").here = { offer = function(entry) sent = entry.text return "sent" end }
+    """)
+    nvim.keys("2G:Claude comment<CR>")
+    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
+    nvim.keys("as in #li")
+    nvim.wait("vim.fn.pumvisible() == 1", what="the kinds to be offered")
+    nvim.keys("<C-n><C-y>b.")
+    nvim.wait("vim.fn.pumvisible() == 1 and vim.fn.complete_info().items[1].word == 'b.txt:'", what="the file")
+    nvim.keys("<C-n><C-y>2-3<Esc>ZZ")
+    wait_shown(nvim, (2, "▎you: as in #lines:b.txt:2-3 (not sent)"))
+    to_send(nvim)
+    nvim.keys_count()
+    nvim.keys("ZZ")
+    nvim.wait_notice("Sent 1 comment to Claude.")
+    message, read = nvim.lua("return sent").split("\n\n<ide_selection", 1)
+    assert message == "A comment" + BEGINNING + "[1] a.txt:2\n> #lines:b.txt:1-2\nas in #lines:b.txt:2-3"
+    assert "beta" in read and "gamma" in read and "alpha" not in read and read.count("ide_selection") == 1
+
+
 def to_send(nvim):
     nvim.keys(":Claude comments send<CR>")
     nvim.wait_kind("round")

@@ -1,4 +1,4 @@
--- Completion in a chat's prompt: commands after `/`, files after `@`, editor context after `#`. In a comment: files.
+-- Completion in a chat's prompt: commands after `/`, files after `@`, editor context after `#`. In a comment: the last two.
 local lazy = require("claude-ide.lazy")
 local context = lazy("claude-ide.context")
 local links = lazy("claude-ide.chat.acp.links")
@@ -125,6 +125,14 @@ local function files(chat, buf, from, word, written)
   end)
 end
 
+---@param name string of a kind of context with a file
+---@return fun(path: string): string
+local function written_for(name)
+  return function(path)
+    return reference.argument_of(path) .. (name == "lines" and ":" or "")
+  end
+end
+
 ---Completes the word before the cursor.
 ---@param buf integer
 function M.now(buf)
@@ -132,9 +140,7 @@ function M.now(buf)
   local line = vim.api.nvim_get_current_line():sub(1, vim.fn.col(".") - 1)
   local name, path, at = context.file_of(line)
   if prompt and name and path and at then
-    return files(prompt.chat, buf, at, path, function(found)
-      return reference.argument_of(found) .. (name == "lines" and ":" or "")
-    end)
+    return files(prompt.chat, buf, at, path, written_for(name))
   end
   local items, start = context.complete(line, prompt and prompt.chat.cwd or "")
   if prompt and items and start then
@@ -170,11 +176,26 @@ function M.func(find_start, base)
   return context.complete(line .. base, prompt and prompt.chat.cwd or "") or items or {}
 end
 
----Completes a file before the cursor.
+---Kinds of context that a text which goes to any agent cannot have.
+---@param item { word: string }
+---@return boolean
+local function is_text(item)
+  return item.word ~= "image" and not vim.startswith(item.word, "prompt:")
+end
+
+---Completes files and context in a text without a chat.
 ---@param buf integer
 ---@param cwd string
-local function complete_file(buf, cwd)
+local function in_text(buf, cwd)
   local line = vim.api.nvim_get_current_line():sub(1, vim.fn.col(".") - 1)
+  local name, path, at = context.file_of(line)
+  if name and path and at then
+    return show(buf, at, files_of(cwd, path, written_for(name)))
+  end
+  local items, start = context.complete(line, cwd)
+  if items and start then
+    return show(buf, start, vim.tbl_filter(is_text, items))
+  end
   local mark, from = context_of(line)
   if mark == "@" and from then
     show(buf, from, files_of(cwd, line:sub(from), as_it_is))
@@ -182,7 +203,7 @@ local function complete_file(buf, cwd)
 end
 
 ---@param buf integer perhaps attached before: `:edit` keeps its autocommands
----@param cwd? string of a text without a chat, in which files are completed
+---@param cwd? string of a text without a chat, in which files and context are completed
 function M.attach(buf, cwd)
   local group = vim.api.nvim_create_augroup("claude-ide.chat.complete", { clear = false })
   vim.api.nvim_clear_autocmds({ group = group, buffer = buf })
@@ -192,7 +213,7 @@ function M.attach(buf, cwd)
     desc = "Claude Code: complete commands, files and editor context",
     callback = safely.wrap("complete a prompt", function()
       if cwd then
-        complete_file(buf, cwd)
+        in_text(buf, cwd)
       else
         M.now(buf)
       end

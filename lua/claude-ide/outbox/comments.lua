@@ -48,12 +48,14 @@ end
 
 ---@param receiver claude-ide.outbox.Receiver
 ---@param round claude-ide.comments.Round
-local function give_to(receiver, round)
+---@param has_references boolean the user has written it in this editor
+local function give_to(receiver, round, has_references)
   comments_round.begin(round.root, round.said)
   outbox.send({
     kind = "comments",
     session = receiver.session,
     text = round.text,
+    has_references = has_references,
     ran = receiver.route.kind ~= "dead",
     done = function(err)
       comments_round.handed_over(round, receiver.session, err)
@@ -226,7 +228,7 @@ function M.reply(session, root, id, words)
   if not round then
     return nil, err or "there is nothing to send"
   end
-  give_to({ session = session, route = route }, round)
+  give_to({ session = session, route = route }, round, false)
   return true
 end
 
@@ -268,7 +270,7 @@ local TO_SEND = {
     receivers.find(sessions_of(round), function(receiver, why)
       local latest = receiver and look() -- it may have been edited while the user was asked
       if receiver and latest then
-        give_to(receiver, latest)
+        give_to(receiver, latest, true)
       elseif why then
         notice.warn(("Not sent: %s."):format(why))
       end

@@ -9,9 +9,12 @@ local timers = require("claude-ide.base.timer")
 local lazy = require("claude-ide.lazy")
 local bridge = lazy("claude-ide.terminal.bridge")
 local bus = lazy("claude-ide.base.bus")
+local context = lazy("claude-ide.context")
 local kept_words = lazy("claude-ide.ui.kept_words")
 local log = lazy("claude-ide.base.log")
 local notice = lazy("claude-ide.base.notice")
+local paths = lazy("claude-ide.base.path")
+local place = lazy("claude-ide.context.place")
 local route_to = lazy("claude-ide.outbox.route")
 local transport = lazy("claude-ide.outbox.transport")
 local typing = lazy("claude-ide.ui.guard.typing")
@@ -62,6 +65,7 @@ local RULES = {
 ---@field text string
 ---@field terminal? claude-ide.terminal.Session of several that run the session; one that resumes it
 ---@field command? boolean allow a slash command
+---@field has_references? boolean what is named with `#` in it is read and sent along, but for quoted lines
 ---@field ran boolean the session was running when it was written, or has been since
 ---@field after? integer Unix milliseconds: Claude has to become idle later
 ---@field given? fun() called before Claude is given it: from then on its transcript may have it
@@ -79,6 +83,8 @@ local RULES = {
 ---@field is_refused? boolean the mod has not carried it out
 ---@field behind? integer since when it waits behind text at the prompt
 ---@field is_said? boolean that was said
+---@field typed string its text without what was read for it
+---@field reading integer texts of it whose references are being read
 
 ---In the order of each session.
 ---@type claude-ide.outbox.Entry[]
@@ -127,7 +133,7 @@ local function over(entry, err, all)
   if not M.take_back(entry) then
     return
   elseif err and entry.rule.is_given_back then
-    give_back(entry.text, err)
+    give_back(entry.typed, err)
   end
   if entry.done then
     entry.done(err, all)
@@ -152,7 +158,7 @@ end
 
 ---@param entry claude-ide.outbox.Entry
 local function try(entry)
-  if entry.order then
+  if entry.order or entry.reading > 0 then
     return -- its result comes
   elseif vim.uv.now() - entry.since > entry.rule.patience then
     return over(entry, entry.rule.late)
@@ -241,6 +247,21 @@ M.attach = require("claude-ide.base.once")(function()
   bus.on("session_changed", session_changed)
 end)
 
+---Reads what a message names with `#`, as the user's files are now.
+---@param entry claude-ide.outbox.Entry that gets it
+---@param text string
+local function read_references(entry, text)
+  local words = ("\n" .. text):gsub("\n>[^\n]*", "")
+  entry.reading = entry.reading + 1
+  context.expand(words, place.here(paths.cwd()), function(parts)
+    entry.reading = entry.reading - 1
+    for _, part in ipairs(parts) do
+      entry.text = entry.text .. "\n\n" .. context.written(part)
+    end
+    look()
+  end)
+end
+
 ---Queues a message.
 ---@param message claude-ide.outbox.Message
 function M.send(message)
@@ -257,19 +278,33 @@ function M.send(message)
   if next_one and next_one.kind == message.kind and next_one.key == message.key then
     local done, also_done = next_one.done, message.done
     next_one.text = next_one.text .. "\n" .. message.text
+    next_one.typed = next_one.typed .. "\n" .. message.text
     next_one.done = function(...)
       for _, call in pairs({ done, also_done }) do
         call(...)
       end
     end
+    if message.has_references then
+      read_references(next_one, message.text)
+    end
     return
   end
-  local entry =
-    vim.tbl_extend("force", message, { rule = rule, since = vim.uv.now(), waits_for = "Claude is not free" }) --[[@as claude-ide.outbox.Entry]]
+  local state = {
+    rule = rule,
+    since = vim.uv.now(),
+    waits_for = "Claude is not free",
+    typed = message.text,
+    reading = 0,
+  }
+  local entry = vim.tbl_extend("force", message, state) --[[@as claude-ide.outbox.Entry]]
   table.insert(waiting, at, entry)
   look_again_and_again()
   bus.emit("outbox_changed")
-  look()
+  if message.has_references then
+    read_references(entry, message.text)
+  else
+    look()
+  end
 end
 
 ---The entries that wait, in order.

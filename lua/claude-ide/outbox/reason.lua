@@ -54,6 +54,7 @@ function M.tell(client, text, done)
     session = session,
     terminal = terminal,
     text = text,
+    has_references = true,
     ran = true,
     after = clock.now(),
     done = function(err)
