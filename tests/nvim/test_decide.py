@@ -230,6 +230,49 @@ def test_a_question_says_how_many_wait_and_whose_it_is_once_there_are_several(st
 
 
 @pytest.mark.every_nvim
+@pytest.mark.parametrize("put_off", ["q", ":q<CR>"])
+def test_a_question_that_was_put_off_holds_up_no_other(lab, put_off):
+    nvim, client = lab
+    nvim.keep_notices()
+    calls = []
+
+    def asked(name):
+        calls.append(ask(client, command=name))
+        nvim.wait(f"{PENDING} == {len(calls)}", what="it to wait")
+
+    def put_off_question(name):
+        nvim.wait_kind("question")
+        nvim.wait_screen(f"make {name}")
+        nvim.keys_count()
+        nvim.keys(put_off)
+
+    asked("make first")
+    nvim.wait_kind("question")
+    asked("make second")
+    put_off_question("first")
+    put_off_question("second")
+    nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the file to have the focus")
+    assert len([one for one in nvim.notices() if "shows it again" in one]) == 2
+    asked("make third")
+    nvim.wait_kind("question")
+    nvim.wait_screen("make third")
+    nvim.keys_count()
+    nvim.keys("y")
+    assert output(client, calls[2]) == {"behavior": "allow"}
+    nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the file to have the focus")
+    for name, call in zip(("first", "second"), calls, strict=False):
+        nvim.keys(":Claude decide<CR>")
+        if name == "first":
+            nvim.wait_kind("choices")
+            nvim.keys("<CR>")
+        nvim.wait_kind("question")
+        nvim.wait_screen(f"make {name}")
+        nvim.keys_count()
+        nvim.keys("y")
+        assert output(client, call) == {"behavior": "allow"}
+
+
+@pytest.mark.every_nvim
 @pytest.mark.parametrize("kind", ["question", "plan"])
 def test_a_question_outlives_the_diff_that_was_accepted_before_it(lab, kind):
     nvim, client = lab

@@ -9,21 +9,25 @@ local M = {}
 ---How often it is shown again.
 local MOST_LOST = 3
 
+---@param shown claude-ide.card.Shown
 ---@param noun string
-function M.say_it_waits(noun)
+function M.put_off(shown, noun)
+  shown.is_put_off = true
   notice.info(("The %s waits: %s shows it again."):format(noun, notice.way_to("decide")))
 end
 
 ---@class claude-ide.card.Shown
 ---@field win? integer nil: not shown
 ---@field times_lost? integer
+---@field is_put_off? boolean the user has closed it: it is shown again when they ask for it
 
 ---Call when a window was opened for a request.
 ---@param shown claude-ide.card.Shown
 ---@param request claude-ide.Request
 ---@param noun string
 ---@param show_again fun()
-function M.follow(shown, request, noun, show_again)
+---@param put_off? fun() default: it waits, as the user is told
+function M.follow(shown, request, noun, show_again, put_off)
   local win = shown.win --[[@as integer]]
   vim.api.nvim_create_autocmd("WinClosed", {
     pattern = tostring(win),
@@ -36,10 +40,12 @@ function M.follow(shown, request, noun, show_again)
           return
         end
         shown.win, shown.times_lost = nil, (shown.times_lost or 0) + 1
-        if is_by_user or shown.times_lost > MOST_LOST then
-          M.say_it_waits(noun)
-        else
+        if not is_by_user and shown.times_lost <= MOST_LOST then
           show_again()
+        elseif put_off then
+          put_off()
+        else
+          M.put_off(shown, noun)
         end
       end)
     end,

@@ -62,7 +62,7 @@ local WIDTH, HEIGHT = 90, 0.6
 ---@field package was_typing? boolean the user was in terminal mode there
 ---@field package shown? claude-ide.card.Text
 
----@type claude-ide.card.Card[] the shown one first
+---@type claude-ide.card.Card[] the shown one first, those that were put off last
 local cards = {}
 
 ---@param card claude-ide.card.Card
@@ -446,6 +446,27 @@ end
 
 local show_first ---@type fun()
 
+---Puts a card behind the others, but before those that were put off.
+---@param card claude-ide.card.Card
+local function put_in_line(card)
+  local at = #cards + 1
+  while at > 1 and cards[at - 1].is_put_off and not card.is_put_off do
+    at = at - 1
+  end
+  table.insert(cards, at, card)
+end
+
+---The user wants to answer a card later: the others are shown meanwhile.
+---@param card claude-ide.card.Card
+local function put_off(card)
+  cards = vim.tbl_filter(function(other)
+    return other ~= card
+  end, cards)
+  later.put_off(card, "question")
+  put_in_line(card)
+  show_first()
+end
+
 ---@param card claude-ide.card.Card
 local function show(card)
   if card.request.state ~= "pending" or cards[1] ~= card then
@@ -472,7 +493,9 @@ local function show(card)
   card.buf, card.choice = buf, nil
   closing.finish() -- it would take the card along
   draw(card)
-  later.follow(card, card.request, "question", show_first)
+  later.follow(card, card.request, "question", show_first, function()
+    put_off(card)
+  end)
   local map_keys = card.request.requester.map_keys
   if map_keys then
     map_keys(buf)
@@ -515,7 +538,7 @@ function show_first()
     close_view(table.remove(cards, 1)) -- one that could not be shown
   end
   local first = cards[1]
-  if first and not is_asked_here(first) then
+  if first and not first.is_put_off and not is_asked_here(first) then
     typing.listen()
     guard.when_idle(first.request.id, "a question", function()
       if not is_asked_here(first) and not window_of(first) then -- that would take the focus, perhaps to another tab page
@@ -529,8 +552,8 @@ end
 ---@param card claude-ide.card.Card
 function M.open(card)
   follow_names()
-  cards[#cards + 1] = card
-  if #cards == 1 or cards[1].request.state ~= "pending" then
+  put_in_line(card)
+  if cards[1] == card or cards[1].request.state ~= "pending" then
     show_first()
   else
     draw_title()
@@ -657,7 +680,7 @@ end
 function M.hide()
   if cards[1] then
     close_view(cards[1])
-    later.say_it_waits("question")
+    put_off(cards[1])
   end
 end
 
@@ -678,6 +701,7 @@ function M.focus(request)
     end
   end
   if cards[1] then
+    cards[1].is_put_off = nil
     show(cards[1])
   end
   return cards[1] ~= nil
