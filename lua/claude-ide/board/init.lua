@@ -331,6 +331,8 @@ end
 
 ---Shows the board. A second call focuses it.
 ---@param all? boolean of all projects
+---@return boolean? ok
+---@return string? err
 function M.open(all)
   sessions.attach()
   follow()
@@ -345,11 +347,14 @@ function M.open(all)
   for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
     before[win] = vim.api.nvim_win_get_buf(win)
   end
-  local win = file_window.show(shown.buf)
-  if win and before[win] ~= shown.buf then
+  local win = file_window.show(shown.buf, true)
+  if not win then
+    return nil, "There is no window for the board here."
+  elseif before[win] ~= shown.buf then
     shown.came_from[win] = before[win]
   end
   M.refresh(true)
+  return true
 end
 
 ---The session under the cursor, if the current window shows the board.

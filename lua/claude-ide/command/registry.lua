@@ -332,8 +332,7 @@ return {
       .. "|claude-ide-board|.",
     choices = { "all" },
     run = function(words)
-      board.open(words[1] == "all" or nil)
-      return true
+      return board.open(words[1] == "all" or nil)
     end,
   },
   {

@@ -149,12 +149,24 @@ local function destination(buf, free)
   return vim.api.nvim_get_current_win()
 end
 
----Shows a buffer in a suitable window. The focus moves only when no typing can end up there; a user who types keeps their window.
+---Ends the mode in which a mapping runs a command.
+local function end_mode()
+  local mode = vim.api.nvim_get_mode().mode
+  if mode:find("^[vVsS\19\22]") then
+    vim.cmd.normal({ vim.keycode("<Esc>"), bang = true })
+  elseif mode ~= "n" then
+    vim.cmd.stopinsert()
+  end
+end
+
+---Shows a buffer in a suitable window. The focus moves only when no typing can end up there; a user who types keeps their window, unless
+---they have asked for the buffer.
 ---@param buf integer
+---@param is_asked? boolean
 ---@return integer? win nil: none without disturbing the user
 ---@return boolean focused
-function M.show(buf)
-  local free = M.may_focus()
+function M.show(buf, is_asked)
+  local free = is_asked or M.may_focus()
   local win = vim.fn.getcmdwintype() == "" and destination(buf, free) or nil
   if not win then
     return nil, false
@@ -167,6 +179,7 @@ function M.show(buf)
     end
   end
   if free then
+    end_mode()
     vim.api.nvim_set_current_win(win)
   end
   return win, free
