@@ -96,6 +96,17 @@ def test_the_entries_of_a_quickfix_or_location_list(editor, fill):
     assert "no file" in why_not(nvim)
 
 
+def test_entries_whose_files_are_gone_are_named_and_the_others_mentioned(editor):
+    nvim = editor()
+    nvim.keep_notices()
+    gone = "".join(f"{{ filename = 'gone{n}.txt', lnum = 1 }}, " for n in range(5))
+    nvim.lua(f"vim.fn.setqflist({{ {gone} {{ filename = 'beta.lua', lnum = 1 }} }}) vim.cmd.copen()")
+    steps(nvim, [("ggVG", [("beta.lua", 1, 1)])])
+    nvim.wait_notice("Not on disk, so not mentioned: gone0.txt, gone1.txt, gone2.txt and 2 more.")
+    nvim.cmd("1")
+    assert why_not(nvim) == "gone0.txt is not on disk, so Claude cannot read it. Write it first."
+
+
 # --- netrw
 
 

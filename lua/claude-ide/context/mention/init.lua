@@ -15,6 +15,9 @@ local terminals = lazy("claude-ide.terminal")
 
 local M = {}
 
+---Files that are named which could not be mentioned.
+local MOST_NAMED = 3
+
 ---A file, a folder, or a range of lines.
 ---@class claude-ide.mention.Entry
 ---@field path string absolute
@@ -221,15 +224,23 @@ local function send_here(range)
   if not listed or #listed == 0 then
     return nil, err or "There is no file here to mention."
   end
-  local entries = {}
+  local entries, missing, problem = {}, {}, nil ---@type claude-ide.mention.Entry[], string[], string?
   for _, found in ipairs(listed) do
     local entry, why = entry_of(found.path, found.first, found.last)
-    if not entry then
-      return nil, why
-    end
     entries[#entries + 1] = entry
+    missing[#missing + 1] = not entry and short(found.path) or nil
+    problem = problem or why
   end
-  return send(entries)
+  if not entries[1] then
+    return nil, problem
+  end
+  local ok, not_sent = send(entries)
+  if ok and missing[1] then
+    local more = #missing > MOST_NAMED and (" and %d more"):format(#missing - MOST_NAMED) or ""
+    local names = table.concat(missing, ", ", 1, math.min(#missing, MOST_NAMED))
+    notice.warn(("Not on disk, so not mentioned: %s%s."):format(names, more))
+  end
+  return ok, not_sent
 end
 
 ---Mentions lines of the current file; in an explorer or the quickfix window, the files on these lines.
