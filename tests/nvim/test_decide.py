@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from test_editor import edit  # noqa: F401 (a fixture)
 
 from harness.client import RpcError
 from harness.fake_cli import FakeCli
@@ -161,6 +162,33 @@ def test_whoever_goes_to_another_tab_page_stays_there(start_nvim, connect):
     assert nvim.lua("return vim.b.claude_ide == nil"), "it is postponed"
     nvim.keys(":Claude decide<CR>")
     nvim.wait_kind("question")
+    nvim.keys("y")
+    assert output(client, call) == {"behavior": "allow"}
+
+
+def test_a_question_in_the_terminal_waits_for_the_file_of_its_program(start_nvim, connect, edit):  # noqa: F811
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\n", "b.txt": "two\n", "words.txt": ""})
+    client = connect(nvim)
+    nvim.lua("""
+      require("claude-ide.terminal").of_process = function()
+        return {
+          is_focused = function() return vim.fn.bufname() == "a.txt" end,
+          has_process = function() return true end,
+        }
+      end
+    """)
+    call = ask(client, command="git commit")
+    nvim.wait(f"{PENDING} == 1", what="the question")
+    program = edit(nvim, "words.txt", CLAUDECODE="1")
+    nvim.wait("vim.fn.bufname() == 'words.txt'", what="the file to be opened")
+    nvim.wait("require('claude-ide.ui.guard.typing').quiet_for() > 1200", what="the user to look at it")
+    nvim.keys("imine<Esc>:wq<CR>")
+    nvim.wait(lambda: program.poll() == 0, what="the program to have it")
+    assert (nvim.project / "words.txt").read_text() == "mine\n"
+    nvim.wait("vim.fn.bufname() == 'a.txt'", what="the terminal")
+    nvim.keys(":split b.txt<CR>")
+    nvim.wait_kind("question")
+    nvim.keys_count()
     nvim.keys("y")
     assert output(client, call) == {"behavior": "allow"}
 

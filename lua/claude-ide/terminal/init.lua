@@ -114,13 +114,15 @@ function M.of_process(pid)
   end)
 end
 
----Whether the user is in the terminal that a process runs in, also one of their own.
+---Whether the user is in the terminal that a process runs in, also one of their own, or in a file that a program there has opened for
+---them (`$EDITOR`): they did not leave it.
 ---@param pid? integer
 ---@return boolean
 function M.is_focused_on(pid)
   local session = M.of_process(pid)
   if session then
     return session:is_focused()
+      or vim.list_contains(editor.buffers_of(session), vim.api.nvim_get_current_buf())
   end
   local job = vim.bo.buftype == "terminal" and vim.b.terminal_job_pid or nil
   return pid ~= nil and job ~= nil and sessions_live.is_below(pid, job)
