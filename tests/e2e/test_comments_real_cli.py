@@ -42,7 +42,7 @@ def test_a_round_is_sent_and_answered_beside_the_lines(start_with_claude, mock_a
     nvim.wait_notice("Sent 2 comments to Claude.")
     nvim.wait(lambda: mock_api.seen("[1] (question) a.txt:1\\n> one\\nWhy one?"), what="the model to be asked")
     assert mock_api.seen("[2] a.txt:3\\n> three\\nMake it THREE, not #lines:a.txt:2-2.")
-    assert mock_api.seen(r'of=\"a.txt:2-2\"')
+    assert mock_api.seen(r"of=\"a.txt:2-2\"")
     nvim.wait_kind("proposal")
     nvim.wait_screen("Claude: It is the first.")  # beside the diff, too
     nvim.keys_count()
