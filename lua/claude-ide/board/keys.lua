@@ -112,7 +112,7 @@ function ROW.prompt(row)
     return write(row)
   end
   local more, back =
-    "Write another prompt", ("Unqueue “%s”"):format(phrases.fit(phrases.one_line(last.text), 40))
+    "Write another prompt", ("Unqueue “%s”"):format(phrases.fit(phrases.one_line(last.typed), 40))
   choose.select({ more, back }, {
     prompt = ("%s for “%s”: %s"):format(
       counted(#list, "prompt waits", "prompts wait"),
@@ -123,7 +123,7 @@ function ROW.prompt(row)
     if choice == more then
       write(row)
     elseif choice == back and outbox.take_back(last) then
-      write(row, last.text)
+      write(row, last.typed)
     elseif choice == back then
       say("The prompt is sent already.")
     end

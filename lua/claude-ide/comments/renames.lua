@@ -12,10 +12,11 @@ local M = {}
 
 ---New files that are looked at.
 local MOST_FILES = 200
----A file that is not found is looked for again after this time.
-local PAUSE_MS = 30 * 1000
+---Files that are not found are looked for again after this time, and then after ever longer ones: they may have been deleted.
+local PAUSE_MS, LONGER = 30 * 1000, 4
 
----@type table<string, { missing: string, at: integer }?> searches by worktree
+---The last searches, by worktree.
+---@type table<string, { missing: string, at: integer, pause: integer }?>
 local last = {}
 
 ---@param root string
@@ -51,11 +52,12 @@ end
 ---@param root string
 local function look(root)
   local missing, since = store.missing(root)
-  local key, before = table.concat(missing, "\0"), last[root]
-  if not missing[1] or before and before.missing == key and vim.uv.now() - before.at < PAUSE_MS then
+  local key, before, now = table.concat(missing, "\0"), last[root], vim.uv.now()
+  before = before and before.missing == key and before or nil
+  if not missing[1] or before and now - before.at < before.pause then
     return
   end
-  last[root] = { missing = key, at = vim.uv.now() }
+  last[root] = { missing = key, at = now, pause = before and before.pause * LONGER or PAUSE_MS }
   slice.run("find files that were renamed", function(pause, wait)
     local found = {} ---@type string[]
     wait(function(go_on)

@@ -72,7 +72,7 @@ function M.prompt_submitted(client)
   local entry = outbox.find("reason", client)
   if entry and outbox.take_back(entry) then
     local why = "You have already sent another prompt"
-    kept_words.give_back(entry.text, why)
+    kept_words.give_back(entry.typed, why)
     if entry.done then
       entry.done(why)
     end
