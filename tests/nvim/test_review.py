@@ -71,6 +71,19 @@ def test_an_undone_change_is_written_and_u_brings_it_back(changed):
 
 
 @pytest.mark.every_nvim
+def test_a_change_that_u_has_just_brought_back_can_be_undone_at_once(changed):
+    review(changed)
+    changed.keep_notices()
+    path = changed.project / "a.txt"
+    for keys in ("dx", "udx"):
+        changed.keys(keys)
+        changed.wait(lambda keys=keys: len(reviewed(changed)) == len(keys) - 1, what=f"what {keys} does")
+    assert changed.notices() == []
+    assert path.read_text() == A_CLAUDE.replace("TWO", "two")
+    assert changed.lua("return vim.bo.modified") is False
+
+
+@pytest.mark.every_nvim
 def test_a_change_that_has_no_line_left_can_be_undone_where_it_was(changed):
     review(changed)
     changed.keys("]f")

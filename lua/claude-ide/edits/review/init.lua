@@ -250,6 +250,16 @@ local function decide(action, path, list, scope)
   return true
 end
 
+---Takes note of what was typed just before a key: no event has come for it.
+---@param path string
+local function catch_up(path)
+  local buf = buffer.loaded(path)
+  if buf and written[buf] then
+    follow(buf)
+  end
+  current.refresh()
+end
+
 ---Keeps or undoes the change under the cursor.
 ---@param action "keep"|"undo"
 ---@param path? string default: the current file
@@ -258,6 +268,7 @@ end
 ---@return string? err
 local function decide_hunk(action, path, lnum)
   local wanted = meant(path)
+  catch_up(wanted)
   local change, scope = changes_of(wanted)
   local review = current.get()
   local side = review and not lnum and view.side(review.view) or "file"
@@ -278,6 +289,7 @@ end
 ---@return string? err
 local function decide_file(action, path)
   local wanted = meant(path)
+  catch_up(wanted)
   local _, scope = changes_of(wanted)
   return decide(action, wanted, nil, scope)
 end
@@ -356,6 +368,7 @@ end
 ---@return string? err
 function M.undo_comments(path)
   local wanted = meant(path)
+  catch_up(wanted)
   local change, scope = changes_of(wanted)
   local buf = buffer.loaded(wanted)
   local filetype = buf and vim.bo[buf].filetype or vim.filetype.match({ filename = wanted }) or ""
