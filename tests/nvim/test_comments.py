@@ -698,6 +698,28 @@ def test_an_import_loads_no_files_but_those_in_other_encodings(start_nvim):
     assert quoted == [["beta"], ["no end"], ["th\u00e9"]]
 
 
+def test_what_is_exported_can_be_imported_elsewhere(start_nvim):
+    nvim = start_nvim(args=["a.txt"], files=FILES | {"b.txt": "alpha\nbeta\n"}, notices=True)
+    nvim.cmd("Claude comments export")
+    nvim.wait_notice("No comment is on a file.")
+    write(nvim, 4, "4 lines?<CR>Really")
+    nvim.cmd("edit b.txt")
+    write(nvim, 2, "why beta")
+    nvim.cmd("Claude comments export")
+    assert nvim.lines() == ["a.txt:4: 4 lines? Really", "b.txt:2: why beta"]
+    assert nvim.lua("return { vim.bo.modified, vim.fn.bufname() }") == [True, ""]
+    nvim.cmd("write review.txt")
+    nvim.lua("""
+      local store = require("claude-ide.comments.store")
+      for id = 1, 2 do assert(store.change(store.root_of(), { write = { id = id, words = "" } })) end
+      vim.cmd("cgetfile review.txt")
+    """)
+    nvim.cmd("Claude comments import")
+    nvim.wait_notice("2 comments added.")
+    found = [(one["path"], one["anchor"]["first"], one["entries"][0]["words"]) for one in threads(nvim)]
+    assert found == [("a.txt", 3, "4 lines? Really"), ("b.txt", 1, "why beta")]
+
+
 def test_a_review_in_the_quickfix_list_becomes_a_round(start_nvim):
     nvim = start_nvim(args=["a.txt"], files=FILES | {"b.txt": "alpha\nbeta\n"}, notices=True)
     nvim.lua(

@@ -160,6 +160,25 @@ local function yank(root)
   return true
 end
 
+---Opens a buffer with a line for each comment on a file, as linters write them: another person's Neovim makes comments of it (`:cfile`,
+---`import`).
+---@param threads claude-ide.comments.Thread[]
+---@return boolean? ok
+---@return string? err
+local function export(threads)
+  local lines = {} ---@type string[]
+  for _, thread in ipairs(threads) do
+    local words = vim.trim((thread.entries[1].words:gsub("%s+", " ")))
+    lines[#lines + 1] = thread.path and ("%s:%d: %s"):format(thread.path, comments.lnum(thread), words)
+  end
+  if not lines[1] then
+    return nil, "No comment is on a file."
+  end
+  vim.cmd.new()
+  vim.api.nvim_buf_set_lines(0, 0, -1, false, lines)
+  return true
+end
+
 ---@param words string[]
 ---@return boolean? ok
 ---@return string? err
@@ -173,6 +192,8 @@ function M.run(words)
     return yank(root)
   elseif what == "import" then
     return import()
+  elseif what == "export" then
+    return export(comments.in_order(root))
   elseif what == "since" then
     return comments.show_since()
   elseif what == "tour" then

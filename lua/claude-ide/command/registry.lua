@@ -262,8 +262,8 @@ return {
       .. "`done` or `resolved`; by default all but the last. {action} is one of these: `quickfix` lists them in the quickfix "
       .. "window. `since` shows what changed in this file since Claude got your comment. `remarks` lists Claude's own comments "
       .. "in the quickfix window; `tour` goes to the first step of its tour. `send` shows those that are not sent yet as one "
-      .. "message, to be sent; `yank` yanks it. `import` makes comments of the quickfix list: of a linter, or of another "
-      .. "person's review.",
+      .. "message, to be sent; `yank` yanks it. `export` opens a buffer with a line for each comment; `import` makes "
+      .. "comments of the quickfix list: of such lines (`:cfile`), or of a linter.",
     choices = {
       "draft",
       "sent",
@@ -276,6 +276,7 @@ return {
       "tour",
       "send",
       "yank",
+      "export",
       "import",
     },
     run = of("comments", "run"),
