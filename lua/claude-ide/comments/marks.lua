@@ -300,7 +300,13 @@ end
 ---@param new_last integer end of the lines in their place
 local function follow_replaced(buf, text, first, last, new_last)
   local is_replaced = first < last and first < new_last
-  local found = vim.api.nvim_buf_get_extmarks(buf, following, { first, 0 }, { new_last, 0 }, { details = true })
+  local found = vim.api.nvim_buf_get_extmarks(
+    buf,
+    following,
+    { first, 0 },
+    { new_last, 0 },
+    { details = true }
+  )
   for _, mark in ipairs(found) do
     local id, details = mark[1], mark[4] or {}
     if is_replaced and id ~= WHOLE and details.invalid and not text.deleted[id] then
@@ -615,7 +621,8 @@ M.attach = require("claude-ide.base.once")(function()
     on_line = function(_, _, buf, row)
       if folded[row] then
         local words = ("▎%s "):format(counted(folded[row], "comment"))
-        local hint = { virt_text = { { words, "ClaudeCommentSign" } }, virt_text_pos = "right_align", ephemeral = true }
+        local hint =
+          { virt_text = { { words, "ClaudeCommentSign" } }, virt_text_pos = "right_align", ephemeral = true }
         vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, hint)
       end
     end,

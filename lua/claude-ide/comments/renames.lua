@@ -33,7 +33,8 @@ end
 ---@param since integer milliseconds since the epoch
 ---@param done fun(paths: string[])
 local function new_files(root, since, done)
-  local status = { "--no-optional-locks", "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames" }
+  local status =
+    { "--no-optional-locks", "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames" }
   local log = { "log", "--diff-filter=A", "--no-renames", "--name-only", "-z", "--format=" }
   vim.list_extend(log, { "-n", tostring(MOST_FILES), ("--since=@%d"):format(math.floor(since / 1000)) })
   git.ask(root, status, function(changed)
