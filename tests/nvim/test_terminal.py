@@ -394,6 +394,23 @@ def test_one_key_toggles_from_normal_insert_and_terminal_mode(start, cli):
 
 
 @pytest.mark.every_nvim
+def test_a_selection_does_not_keep_the_user_from_typing_in_it(start):
+    nvim = start(files={"a.txt": "one\ntwo\n"}, args=["a.txt"])
+    nvim.cmd("xmap <F5> <Cmd>Claude<CR>| xmap <F6> <Cmd>Claude focus<CR>| xmap <F7> <Cmd>Claude new x<CR>")
+    for at, keys in enumerate(["v\x1b[15~", "Vj\x1b[17~", "<C-v>\x1b[18~"]):
+        nvim.keys(keys)
+        nvim.wait("vim.bo.buftype == 'terminal' and vim.api.nvim_get_mode().mode == 't'", what="Terminal mode")
+        nvim.keys("<C-\\><C-\\>")
+        out_of_it(nvim)
+        assert nvim.lua("return vim.fn.visualmode()") == "vV\x16"[at]
+    assert nvim.lua("return #require('claude-ide.terminal').list()") == 2
+    nvim.keys("v\x1b[17~")
+    nvim.wait("vim.api.nvim_get_mode().mode == 't'")
+    nvim.keys("<C-\\><C-n>v\x1b[17~")
+    out_of_it(nvim)
+
+
+@pytest.mark.every_nvim
 def test_window_keys_work_where_they_are_asked_for(opened):
     nvim = opened(opts={"terminal": {"keymaps": {"left": ["<C-h>", "<M-h>"], "hide": "<C-q>", "back": False}}})
     nvim.keys("<M-h>")

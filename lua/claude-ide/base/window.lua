@@ -1,4 +1,4 @@
--- Lists, scrolls and closes windows.
+-- Lists, enters, scrolls and closes windows.
 -- Invariant: only this module closes windows (`make lint`). Neovim 0.10 and 0.11 crash when the last split of another tab page is closed,
 -- or its buffer deleted, while a float is over it (such as a plugin's notice): the float is closed first. 0.11 and 0.12 crash when a float
 -- of another tab page is closed that is its current and previous window: a split becomes the current one first.
@@ -33,6 +33,17 @@ end
 function M.is_last(win)
   local splits = M.splits(vim.api.nvim_win_get_tabpage(win))
   return #vim.api.nvim_list_tabpages() == 1 and #splits == 1 and splits[1] == win
+end
+
+---Enters a window. Like Neovim's own keys, and unlike its API, this ends Visual mode before another buffer: Terminal mode could not
+---start in it.
+---@param win integer
+function M.enter(win)
+  local is_selecting = vim.api.nvim_get_mode().mode:find("^[vV\22sS\19]")
+  if is_selecting and vim.api.nvim_win_get_buf(win) ~= vim.api.nvim_get_current_buf() then
+    vim.cmd("normal! \27")
+  end
+  vim.api.nvim_set_current_win(win)
 end
 
 ---Scrolls the current window so that its cursor is on a row, as far as the text allows.

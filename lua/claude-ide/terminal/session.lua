@@ -8,6 +8,7 @@ local notice = lazy("claude-ide.base.notice")
 local phrases = lazy("claude-ide.sessions.phrases")
 local process = lazy("claude-ide.base.process")
 local sessions_live = lazy("claude-ide.sessions.live")
+local window = lazy("claude-ide.base.window")
 
 ---@class claude-ide.terminal.Session
 ---@field id integer
@@ -185,7 +186,7 @@ end
 ---Returns to the recorded window, else to Neovim's previous one.
 function Session:back()
   if self.origin and vim.api.nvim_win_is_valid(self.origin) then
-    vim.api.nvim_set_current_win(self.origin)
+    window.enter(self.origin)
   else
     vim.cmd.wincmd("p")
   end

@@ -142,7 +142,7 @@ local function focus(handle)
   if not win then
     return
   end
-  vim.api.nvim_set_current_win(win)
+  window.enter(win)
   if handle.view then
     vim.fn.winrestview(handle.view)
   elseif handle.job and config.get().terminal.start_insert then
@@ -208,7 +208,7 @@ function M.provider(host)
     for _, win in ipairs(vim.fn.win_findbuf(handle.buf)) do
       local tab = vim.api.nvim_win_get_tabpage(win)
       if #window.splits(tab) == 1 then
-        vim.api.nvim_set_current_win(win)
+        window.enter(win)
         return
       end
       host.close_window(win)
