@@ -88,7 +88,12 @@ def test_the_exceptions_from_a_proxy_that_are_there_stay(opened, cli):
             ':Claude --append-system-prompt "two words; $HOME" --resume<CR>',
             ["--append-system-prompt", "two words; $HOME", "--resume"],
         ),
-        (":Claude -- fix the tests<CR>", ["fix", "the", "tests"]),  # after two dashes all words are the CLI's
+        # After two dashes all words are the CLI's.
+        (":Claude -- fix the tests<CR>", ["fix", "the", "tests"]),
+        (":Claude open -- mcp list<CR>", ["mcp", "list"]),
+        (":Claude toggle -- -- mcp list<CR>", ["--", "mcp", "list"]),
+        (":Claude new -- mcp list<CR>", ["mcp", "list"]),
+        (":Claude new x -- mcp list<CR>", ["--name=x", "mcp", "list"]),
     ],
 )
 def test_arguments_reach_the_cli_word_by_word_and_no_shell_sees_them(start, cli, typed, argv):

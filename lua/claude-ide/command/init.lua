@@ -2,6 +2,7 @@
 -- one-line notices, with a trace in the log.
 
 local lazy = require("claude-ide.lazy")
+local command_terminal = lazy("claude-ide.command.terminal")
 local distance = lazy("claude-ide.config.distance")
 local log = lazy("claude-ide.base.log")
 local notice = lazy("claude-ide.base.notice")
@@ -116,10 +117,8 @@ function M.run(args)
     local word = words[1]
     if not word then
       return terminal.toggle()
-    elseif word == "--" then
-      return terminal.toggle(vim.list_slice(words, 2))
     elseif vim.startswith(word, "-") then
-      return terminal.toggle(words)
+      return command_terminal.toggle(words)
     end
     local sub = find(word)
     if not sub then

@@ -1,5 +1,6 @@
 -- `:Claude open`, `toggle`, `new` and `close`: arguments of the terminal's CLI, and names of terminals.
--- Invariant: no word is sent to Claude or dropped because a text was not quoted. The CLI takes one word as its prompt, and no more.
+-- Invariant: no word is sent to Claude or dropped because a text was not quoted. The CLI takes one word as its prompt, and no more. After
+-- two dashes the words are its own.
 local lazy = require("claude-ide.lazy")
 local chat = lazy("claude-ide.command.chat")
 local terminal = lazy("claude-ide.terminal")
@@ -7,28 +8,32 @@ local terminal = lazy("claude-ide.terminal")
 local M = {}
 
 ---@param command string
----@param words string[] for the CLI
----@return boolean? ok
----@return string? err
-local function check(command, words)
-  if words[2] and not words[1]:find("^%-") and not words[1]:find("%s") then
-    return nil,
-      ('`:Claude %s %s`: quote text with spaces: "%s".'):format(
-        command,
-        table.concat(words, " "),
-        table.concat(words, " ")
-      )
-  end
-  return true
+---@param words string[]
+---@return string err
+local function unquoted(command, words)
+  local text = table.concat(words, " ")
+  return ('`:Claude %s %s`: quote text with spaces: "%s".'):format(command, text, text)
+end
+
+---@param word? string
+---@return boolean
+local function is_one_word(word)
+  return word ~= nil and not word:find("^%-") and not word:find("%s")
+end
+
+---@param words string[]
+---@return string[]
+local function without_dashes(words)
+  return words[1] == "--" and vim.list_slice(words, 2) or words
 end
 
 ---@param command "open"|"toggle"
 local function show(command, words)
-  local ok, err = check(command, words)
-  if not ok then
-    return nil, err
+  if words[2] and is_one_word(words[1]) then
+    return nil, unquoted(command, words)
   end
-  terminal[command](words, chat.releasing(words))
+  local args = without_dashes(words)
+  terminal[command](args, chat.releasing(args))
   return true
 end
 
@@ -56,9 +61,10 @@ function M.new(words)
   end
   if name and vim.trim(name) == "" then
     return nil, "`:Claude new`: the name is empty."
-  elseif name and args[1] and not args[1]:find("^%-") and not args[1]:find("%s") then
-    return check("new", words)
+  elseif name and is_one_word(args[1]) then
+    return nil, unquoted("new", words)
   end
+  args = without_dashes(args)
   local options = chat.releasing(args)
   options.name = name
   terminal.new(args, options)
