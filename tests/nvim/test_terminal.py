@@ -415,6 +415,23 @@ def test_a_selection_does_not_keep_the_user_from_typing_in_it(start):
     out_of_it(nvim)
 
 
+@pytest.mark.parametrize("is_dead", [False, True])
+def test_back_and_hide_work_in_normal_mode_too(opened, cli, is_dead):
+    nvim = opened(opts={"terminal": {"keymaps": {"hide": "<C-q>"}}})
+    if is_dead:
+        os.kill(cli.starts()[0]["pid"], signal.SIGKILL)
+    else:
+        nvim.keys("<C-\\><C-n>")
+    nvim.wait("vim.api.nvim_get_mode().mode == 'nt'", what="Normal mode in the terminal")
+    assert nvim.lua("return #require('claude-ide.terminal').list()") == (0 if is_dead else 1)
+    nvim.keys("<C-\\><C-\\>")
+    out_of_it(nvim)
+    assert nvim.lua("return #vim.api.nvim_list_wins()") == 2
+    nvim.keys("<C-w>w<C-q>")
+    nvim.wait("#vim.api.nvim_list_wins() == 1", what="the window to go")
+    assert nvim.lua("return vim.bo.buftype") == ""
+
+
 @pytest.mark.every_nvim
 def test_window_keys_work_where_they_are_asked_for(opened):
     nvim = opened(opts={"terminal": {"keymaps": {"left": ["<C-h>", "<M-h>"], "hide": "<C-q>", "back": False}}})

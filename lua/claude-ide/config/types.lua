@@ -208,13 +208,13 @@
 ---@field confirm? boolean Ask before each run, with the keys of a diff. The CLI also asks, unless you have allowed the tool there.
 
 ---@class claude-ide.Opts.terminal.keymaps
----@field back? string|string[]|false Return to the previous window.
----@field normal? string|string[]|false Normal mode, to scroll and copy, like `<C-\><C-n>`.
----@field hide? string|string[]|false Hide the window. The CLI keeps running.
----@field left? string|string[]|false Go to the window on the left.
----@field down? string|string[]|false Go to the window below.
----@field up? string|string[]|false Go to the window above.
----@field right? string|string[]|false Go to the window on the right.
+---@field back? string|string[]|false Return to the previous window. In Normal and Terminal mode.
+---@field normal? string|string[]|false Normal mode, to scroll and copy, like `<C-\><C-n>`. In Terminal mode.
+---@field hide? string|string[]|false Hide the window. The CLI keeps running. In Normal and Terminal mode.
+---@field left? string|string[]|false Go to the window on the left. In Terminal mode, like `<C-w>h` in Normal mode.
+---@field down? string|string[]|false Go to the window below. In Terminal mode.
+---@field up? string|string[]|false Go to the window above. In Terminal mode.
+---@field right? string|string[]|false Go to the window on the right. In Terminal mode.
 ---@field file? string|string[]|false Open the file under the cursor in a window for files, at its line. In Normal mode.
 ---@field file_click? string|string[]|false The same for a file that is clicked. In Normal and Terminal mode.
 
@@ -233,7 +233,7 @@
 ---@field snacks? table For `provider = "snacks"`: options of `Snacks.win`, e.g. `{ position = "float" }`.
 ---@field start_insert? boolean Start Terminal mode when `:Claude` enters the window.
 ---@field auto_close? boolean Close the window when the CLI exits without an error. After an error it stays.
----@field keymaps? claude-ide.Opts.terminal.keymaps Keys in Terminal mode, unless they say otherwise. |claude-ide-terminal-keys| lists keys that the CLI does not use.
+---@field keymaps? claude-ide.Opts.terminal.keymaps Keys of the terminal, each with its modes. |claude-ide-terminal-keys| lists keys that the CLI does not use.
 
 ---@class claude-ide.Opts.web
 ---@field enabled? boolean Serve the page whenever the server runs. When false, `:Claude serve` starts it.
@@ -480,13 +480,13 @@
 ---@field confirm boolean Ask before each run, with the keys of a diff. The CLI also asks, unless you have allowed the tool there.
 
 ---@class claude-ide.Config.terminal.keymaps
----@field back string|string[]|false Return to the previous window.
----@field normal string|string[]|false Normal mode, to scroll and copy, like `<C-\><C-n>`.
----@field hide string|string[]|false Hide the window. The CLI keeps running.
----@field left string|string[]|false Go to the window on the left.
----@field down string|string[]|false Go to the window below.
----@field up string|string[]|false Go to the window above.
----@field right string|string[]|false Go to the window on the right.
+---@field back string|string[]|false Return to the previous window. In Normal and Terminal mode.
+---@field normal string|string[]|false Normal mode, to scroll and copy, like `<C-\><C-n>`. In Terminal mode.
+---@field hide string|string[]|false Hide the window. The CLI keeps running. In Normal and Terminal mode.
+---@field left string|string[]|false Go to the window on the left. In Terminal mode, like `<C-w>h` in Normal mode.
+---@field down string|string[]|false Go to the window below. In Terminal mode.
+---@field up string|string[]|false Go to the window above. In Terminal mode.
+---@field right string|string[]|false Go to the window on the right. In Terminal mode.
 ---@field file string|string[]|false Open the file under the cursor in a window for files, at its line. In Normal mode.
 ---@field file_click string|string[]|false The same for a file that is clicked. In Normal and Terminal mode.
 
@@ -505,7 +505,7 @@
 ---@field snacks table For `provider = "snacks"`: options of `Snacks.win`, e.g. `{ position = "float" }`.
 ---@field start_insert boolean Start Terminal mode when `:Claude` enters the window.
 ---@field auto_close boolean Close the window when the CLI exits without an error. After an error it stays.
----@field keymaps claude-ide.Config.terminal.keymaps Keys in Terminal mode, unless they say otherwise. |claude-ide-terminal-keys| lists keys that the CLI does not use.
+---@field keymaps claude-ide.Config.terminal.keymaps Keys of the terminal, each with its modes. |claude-ide-terminal-keys| lists keys that the CLI does not use.
 
 ---@class claude-ide.Config.web
 ---@field enabled boolean Serve the page whenever the server runs. When false, `:Claude serve` starts it.

@@ -493,9 +493,17 @@ function M.focus()
   end
 end
 
+---The terminal that the user is in. Its CLI may have exited.
+---@return claude-ide.terminal.Session?
+local function entered()
+  return vim.iter(sessions):find(function(session)
+    return session:is_focused()
+  end)
+end
+
 ---Hides the window. The CLI keeps running.
 function M.hide()
-  local session = meant()
+  local session = entered() or meant()
   if session then
     session:hide()
   end
@@ -503,7 +511,7 @@ end
 
 ---Returns from the CLI to the previous window.
 function M.back()
-  local session = M.of_buffer(vim.api.nvim_get_current_buf())
+  local session = entered()
   if session then
     session:back()
   end

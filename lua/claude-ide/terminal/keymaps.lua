@@ -86,6 +86,7 @@ local ACTIONS = {
       served.back()
     end,
     desc = "return to the previous window",
+    modes = { "n", "t" },
   },
   normal = {
     run = function()
@@ -98,6 +99,7 @@ local ACTIONS = {
       served.hide()
     end,
     desc = "hide the terminal",
+    modes = { "n", "t" },
   },
   left = { run = to("h"), desc = "go to the window on the left" },
   down = { run = to("j"), desc = "go to the window below" },

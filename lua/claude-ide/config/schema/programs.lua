@@ -150,16 +150,15 @@ return {
       },
       {
         "keymaps",
-        doc = "Keys in Terminal mode, unless they say otherwise. |claude-ide-terminal-keys| lists keys that the CLI does not "
-          .. "use.",
+        doc = "Keys of the terminal, each with its modes. |claude-ide-terminal-keys| lists keys that the CLI does not use.",
         fields = {
-          key("back", "<C-\\><C-\\>", "Return to the previous window."),
-          key("normal", false, "Normal mode, to scroll and copy, like `<C-\\><C-n>`."),
-          key("hide", false, "Hide the window. The CLI keeps running."),
-          key("left", false, "Go to the window on the left."),
-          key("down", false, "Go to the window below."),
-          key("up", false, "Go to the window above."),
-          key("right", false, "Go to the window on the right."),
+          key("back", "<C-\\><C-\\>", "Return to the previous window. In Normal and Terminal mode."),
+          key("normal", false, "Normal mode, to scroll and copy, like `<C-\\><C-n>`. In Terminal mode."),
+          key("hide", false, "Hide the window. The CLI keeps running. In Normal and Terminal mode."),
+          key("left", false, "Go to the window on the left. In Terminal mode, like `<C-w>h` in Normal mode."),
+          key("down", false, "Go to the window below. In Terminal mode."),
+          key("up", false, "Go to the window above. In Terminal mode."),
+          key("right", false, "Go to the window on the right. In Terminal mode."),
           key(
             "file",
             { "gf", "gF" },
