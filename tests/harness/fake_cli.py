@@ -60,9 +60,9 @@ os.write(1, b"\\x1b[?2004hfake CLI ready\\r\\n")
 while True:
     data = os.read(0, 65536)
     typed.write(data)
-    if data == b"Q":
+    if data in (b"Q", b"\x04"):
         sys.exit(0)
-    if data == b"E":
+    if data in (b"E", b"\x05"):
         os.write(1, b"something is wrong\\r\\n")
         sys.exit(3)
     if data == b"\x07":

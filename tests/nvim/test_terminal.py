@@ -610,7 +610,7 @@ def test_a_paste_elsewhere_is_neovims_own_business(opened):
 @pytest.mark.every_nvim
 def test_a_clean_end_takes_the_window_away(opened, cli):
     nvim = opened(files={"a.txt": "one\n"}, args=["a.txt"])
-    nvim.keys("Q")
+    nvim.keys("<C-d>")
     nvim.wait("#vim.api.nvim_list_wins() == 1", what="the window to go")
     assert nvim.lua("return vim.fn.expand('%:t')") == "a.txt"
     assert nvim.lua("return #vim.api.nvim_list_bufs()") == 1
@@ -619,10 +619,51 @@ def test_a_clean_end_takes_the_window_away(opened, cli):
     nvim.wait(lambda: len(cli.starts()) == 2, what="a new start")
 
 
+@pytest.fixture
+def typed_as_it_ends(opened):
+    """Types a key that ends the CLI, `then` in the given mode others, and waits until no key is muted any more."""
+
+    def begin(end, mode, then):
+        nvim = opened(files={"a.txt": "one\ntwo\n"}, args=["a.txt"])
+        nvim.lua("require('claude-ide.base.guard_times').closed = 1e6 vim.g.typed = 0")
+        nvim.cmd("nnoremap <F5> <Cmd>let g:typed += 1<CR>")
+        nvim.keys(end)
+        nvim.wait(f"vim.api.nvim_get_mode().mode == '{mode}'", what="the end")
+        nvim.keys(then + "\x1b[15~")
+        nvim.wait("vim.g.typed == 1", what="the keys to be handled")
+        nvim.lua("require('claude-ide.base.guard_times').closed = 1")
+        nvim.keys("d")
+        nvim.wait("vim.fn.maparg('d', 'n') == ''", what="the keys to act again")
+        return nvim
+
+    return begin
+
+
+@pytest.mark.every_nvim
+def test_what_is_typed_as_it_ends_does_not_edit_a_file(typed_as_it_ends):
+    nvim = typed_as_it_ends("Q", "n", "please add <lt>|\\ dd<CR><Esc>i<C-w>j<C-r>x")
+    assert (nvim.mode(), nvim.cursor(), nvim.lines()) == ("n", (1, 0), ["one", "two"])
+    assert nvim.lua("return vim.api.nvim_buf_get_keymap(0, 'n')") == []
+    nvim.keys("x")
+    nvim.wait("vim.api.nvim_get_current_line() == 'ne'", what="the user's own key")
+
+
+@pytest.mark.every_nvim
+def test_a_terminal_that_has_failed_keeps_its_text_and_q_closes_it(typed_as_it_ends):
+    nvim = typed_as_it_ends("E", "nt", "quit:")
+    for at, key in enumerate("iaA", 2):
+        nvim.keys(f"{key}dd\x1b[15~")
+        nvim.wait(f"vim.g.typed == {at}", what="the keys to be handled")
+        assert "something is wrong" in nvim.lines()
+    nvim.keys("q")
+    out_of_it(nvim)
+    assert nvim.lines() == ["one", "two"]
+
+
 @pytest.mark.slow
 def test_after_an_error_the_last_words_stay_until_the_next_start(opened, cli):
     nvim = opened()
-    nvim.keys("E")
+    nvim.keys("<C-e>")
     nvim.wait_screen("something is wrong")
     nvim.wait_screen("Process exited 3")
     nvim.wait("vim.api.nvim_get_mode().mode ~= 't'", what="Normal mode, to read and copy")
@@ -709,9 +750,9 @@ def test_snacks_gives_the_window_and_nothing_else(opened, cli):
     assert nvim.lua("return _G.windows[1].hidden") is True
     out_of_it(nvim)
     reopen(nvim)
-    nvim.keys("<Esc><Esc>x")
-    nvim.wait(lambda: cli.typed() == b"\x1b\x1bx", what="a double Esc to reach the CLI")
-    nvim.keys("Q")
+    nvim.keys("<Esc><Esc>x<CR>")
+    nvim.wait(lambda: cli.typed() == b"\x1b\x1bx\r", what="a double Esc to reach the CLI")
+    nvim.keys("<C-d>")
     nvim.wait("#vim.api.nvim_list_wins() == 1", what="the window to go")
     out_of_it(nvim)
     assert len(cli.starts()) == 1

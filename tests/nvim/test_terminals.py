@@ -147,7 +147,7 @@ def test_what_a_cli_says_as_it_fails_stays_until_the_next_one_is_shown(start):
     nvim = start("Claude", "Claude new parser")
     nvim.cmd("Claude focus")
     nvim.wait("vim.api.nvim_get_mode().mode == 't'")
-    nvim.keys("E")
+    nvim.keys("<C-e>")
     nvim.wait_screen("something is wrong")
     nvim.wait("#require('claude-ide.terminal').list() == 1", what="the end")
     nvim.cmd("Claude")

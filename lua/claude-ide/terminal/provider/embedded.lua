@@ -4,11 +4,13 @@
 
 local lazy = require("claude-ide.lazy")
 local buffer_marks = lazy("claude-ide.ui.buffer_marks")
+local closing_guard = lazy("claude-ide.ui.guard.closing")
 local config = lazy("claude-ide.config")
 local keymaps = lazy("claude-ide.terminal.keymaps")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local paste = lazy("claude-ide.terminal.paste")
 local terminal_job = lazy("claude-ide.terminal.job")
+local typing = lazy("claude-ide.ui.guard.typing")
 local zen_mode = lazy("claude-ide.ui.zen_mode")
 
 local M = {}
@@ -96,25 +98,42 @@ local function dispose(host, handle)
   end
 end
 
+---Keeps the text of a terminal whose process has exited: in Terminal mode Neovim would wipe out its buffer at the next key.
+local function keep_text(host, handle)
+  if vim.api.nvim_get_current_buf() == handle.buf then
+    vim.cmd.stopinsert()
+  end
+  vim.api.nvim_create_autocmd("TermEnter", {
+    group = vim.api.nvim_create_augroup("claude-ide.terminal", { clear = false }),
+    buffer = handle.buf,
+    command = "stopinsert",
+    desc = "Claude Code: keep the text of the ended terminal",
+  })
+  vim.keymap.set("n", "q", function()
+    dispose(host, handle)
+  end, { buffer = handle.buf, desc = "Claude Code: close the ended terminal" })
+end
+
 ---The process has exited. After an error the window stays open to show its output.
 ---@param on_exit fun(code: integer, closing: boolean)
 local function ended(host, handle, code, on_exit)
   handle.job = nil
   local closing = handle.closing or (code == 0 and config.get().terminal.auto_close)
+  local is_typing = vim.api.nvim_get_mode().mode == "t"
+    and vim.api.nvim_get_current_buf() == handle.buf
+    and typing.has_draft(handle.buf)
   on_exit(code, closing)
   if not vim.api.nvim_buf_is_valid(handle.buf) then
     return
   end
   if closing then
     dispose(host, handle)
-    return
+  else
+    keep_text(host, handle)
   end
-  if vim.api.nvim_get_current_buf() == handle.buf then
-    vim.cmd.stopinsert()
+  if is_typing then
+    closing_guard.mute_typing()
   end
-  vim.keymap.set("n", "q", function()
-    dispose(host, handle)
-  end, { buffer = handle.buf, desc = "Claude Code: close the ended terminal" })
 end
 
 local function watch(handle)
@@ -192,6 +211,7 @@ function M.provider(host)
     vim.bo[buf].scrollback = 100000
     vim.b[buf].claude_terminal = job
     watch(handle)
+    typing.listen()
     keymaps.attach(buf)
     paste.attach(buf)
     vim.bo[buf].filetype = FILETYPE

@@ -1,6 +1,6 @@
 -- Handles keys when a proposal closes. An accepted one stays on the screen for a moment, so that the next one of the turn can
 -- replace it: several edits reuse one screen. Then accept and reject keys do nothing for a moment in the window the user returns to: a
--- second `ZQ` would close their file, or quit Neovim.
+-- second `ZQ` would close their file, or quit Neovim. So do all keys that type text when a terminal ends in the middle of a line.
 -- Invariants: at most one proposal stays. Afterwards the user's mappings in that buffer are as before.
 local times = require("claude-ide.base.guard_times")
 local lazy = require("claude-ide.lazy")
@@ -54,7 +54,17 @@ function M.stay(id, is_deciding, clear)
   end)
 end
 
-local DESCRIPTION = "Claude Code: ignore a key for a proposal that has closed"
+local DESCRIPTION = "Claude Code: ignore a key for what has closed"
+
+---Keys that a user types into a program, except for the arrows and `<C-c>`, which change nothing.
+local TYPED = vim.split("<CR> <Tab> <BS> <Del> <Esc> <Space> <C-\\> <C-]> <C-_>", " ")
+for byte = ("!"):byte(), ("~"):byte() do
+  TYPED[#TYPED + 1] = ({ ["<"] = "<lt>", ["|"] = "<Bar>", ["\\"] = "<Bslash>" })[string.char(byte)]
+    or string.char(byte)
+end
+for letter in ("abdefghjklnopqrstuvwxyz"):gmatch(".") do
+  TYPED[#TYPED + 1] = ("<C-%s>"):format(letter)
+end
 
 ---@class claude-ide.ui.guard.Muted
 ---@field buf integer
@@ -127,25 +137,27 @@ end
 ---window or a picker that is left at once.
 ---@param keys string[] to disable
 function M.mute_keys(keys)
-  local buf = vim.api.nvim_get_current_buf()
-  if muted and muted.buf == buf then
-    muted.win = vim.api.nvim_get_current_win()
-    return wait()
+  local buf, win = vim.api.nvim_get_current_buf(), vim.api.nvim_get_current_win()
+  if not muted or muted.buf ~= buf then
+    unmute()
+    muted = { buf = buf, win = win, timer = timers.new("restore the keys of what has closed"), maps = {} }
   end
-  unmute()
-  muted = {
-    buf = buf,
-    win = vim.api.nvim_get_current_win(),
-    timer = timers.new("restore the keys of a closed diff"),
-    maps = {},
-  }
+  muted.win = win
   for _, mode in ipairs(vim.bo[buf].buftype == "terminal" and { "n", "t" } or { "n" }) do
     for _, lhs in ipairs(keys) do
-      muted.maps[#muted.maps + 1] = { mode = mode, lhs = lhs, before = own_mapping(mode, lhs) }
-      vim.keymap.set(mode, lhs, press, { buffer = buf, nowait = true, silent = true, desc = DESCRIPTION })
+      local before = own_mapping(mode, lhs)
+      if not before or before.desc ~= DESCRIPTION then
+        muted.maps[#muted.maps + 1] = { mode = mode, lhs = lhs, before = before }
+        vim.keymap.set(mode, lhs, press, { buffer = buf, nowait = true, silent = true, desc = DESCRIPTION })
+      end
     end
   end
   wait()
+end
+
+---Disables the keys that type text in the current window: the terminal that they were typed into has ended.
+function M.mute_typing()
+  M.mute_keys(TYPED)
 end
 
 return M
