@@ -75,6 +75,63 @@ def test_undo_does_not_empty_one(start_nvim):
     assert nvim.lines() == ["one", "two"], "the text that it was made with"
 
 
+EDITED = """
+local own_buffer, made = require("claude-ide.ui.own_buffer"), {}
+local function make(create, opts)
+  opts.kind, opts.name = "text", { "Claude", "test" }
+  opts.lines, opts.bo = { "one", "two" }, vim.tbl_extend("error", { modifiable = false }, opts.bo or {})
+  made[#made + 1] = create(opts, function() end)
+  return made[#made]
+end
+make(own_buffer.create, { bo = { bufhidden = "wipe", filetype = "lua", fileformat = "dos" } })
+local later = make(own_buffer.create_side, { listed = true })
+own_buffer.change(later, function()
+  vim.api.nvim_buf_set_lines(later, 0, 1, false, { "1", "one" })
+end)
+vim.bo[later].filetype = "lua"
+own_buffer.highlight(later)
+local function look(buf)
+  local bo, options = vim.bo[buf], {}
+  for _, option in ipairs({ "buftype", "bufhidden", "buflisted", "filetype", "modifiable", "modified", "swapfile", "syntax" }) do
+    options[option] = bo[option]
+  end
+  return { vim.api.nvim_buf_get_lines(buf, 0, -1, false), options, vim.treesitter.highlighter.active[buf] ~= nil }
+end
+return vim.tbl_map(function(buf)
+  vim.api.nvim_win_set_buf(0, buf)
+  local found = { look(buf) }
+  for _, command in ipairs({ "edit", "edit!" }) do
+    vim.cmd(command)
+    found[#found + 1] = look(buf)
+  end
+  return found
+end, made)
+"""
+
+
+@pytest.mark.every_nvim
+def test_each_keeps_its_text_at_edit(start_nvim):
+    """Whoever makes one: `create` sees to it."""
+    for lines, (before, *after) in zip((["one", "two"], ["1", "one", "two"]), start_nvim().lua(EDITED), strict=True):
+        assert before[0] == lines
+        assert after == [before, before]
+
+
+@pytest.mark.every_nvim
+def test_keys_that_are_listed_keep_their_colours_at_edit(start_nvim, tmp_path):
+    nvim = show(start_nvim, conversation(tmp_path / "home", tmp_path / "project"))
+    nvim.keys("g?")
+    nvim.wait_kind("keys")
+    found = """
+    local marks = vim.api.nvim_buf_get_extmarks(0, -1, 0, -1, { details = true, type = "highlight" })
+    return { vim.fn.getline(1, "$"), vim.tbl_map(function(mark) return { mark[2], mark[3], mark[4].end_col } end, marks) }
+    """
+    before = nvim.lua(found)
+    assert before[1]
+    nvim.cmd("edit")
+    assert nvim.lua(found) == before
+
+
 def seen(nvim):
     """The name of the buffer in `%f`, in `%t`, and in a tab line with another tab."""
     shown = nvim.lua("return vim.api.nvim_eval_statusline('%f|%t', {}).str").split("|")

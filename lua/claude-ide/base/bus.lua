@@ -46,6 +46,7 @@ local M = {}
 ---| "hooks_given" # fun(): the first CLI gets the hooks of terminal/hook_folder.lua
 ---| "kernels_changed" # fun(): one starts, runs, waits or ends
 ---| "terminal_opens" # fun(): one is about to be shown, and others make room
+---| "drawn_again" # fun(buf: integer): one of our buffers, at `:edit`
 ---| "terminal_used" # fun(): one was entered, shown or hidden
 ---| "sessions_changed" # fun(): states of this Neovim's sessions were updated
 

@@ -18,6 +18,10 @@ local viewport = lazy("claude-ide.transcript.viewport")
 
 local M = {}
 
+---A buffer that its view reads, also at `:edit`.
+---@type claude-ide.ui.own_buffer.Opts
+local UNREAD = { draw_again = function() end }
+
 ---@param buf integer
 ---@return claude-ide.transcript.View?
 function M.of_buffer(buf)
@@ -87,7 +91,7 @@ end
 ---@param opts claude-ide.transcript.OpenOpts
 local function show(source, opts)
   local known = open_views.of_source(source)
-  local view = known or transcript_view.create(source, own_buffer.create({}))
+  local view = known or transcript_view.create(source, own_buffer.create(UNREAD))
   local win = put_into_window(view, opts.win)
   local function go()
     if opts.line and win then
@@ -106,7 +110,7 @@ end
 ---@param win integer
 ---@return claude-ide.transcript.View
 function M.show_in(source, win)
-  local view = transcript_view.create(source, own_buffer.create({}))
+  local view = transcript_view.create(source, own_buffer.create(UNREAD))
   vim.api.nvim_win_set_buf(win, view.buf)
   -- `win` may not be the current window, so the autocommand may not run for it.
   buffer.set_window_options(win)

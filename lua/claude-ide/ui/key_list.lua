@@ -108,18 +108,23 @@ end
 ---@param opts claude-ide.ui.key_list.Opts
 ---@return integer buf
 local function fill(lines, column, opts)
-  local buf = own_buffer.create({
+  local buf ---@type integer
+  local function colour()
+    for row, line in ipairs(lines) do
+      if line:sub(2, 2) ~= " " then
+        local mark = { end_col = math.min(column, #line), hl_group = opts.group }
+        vim.api.nvim_buf_set_extmark(buf, namespace, row - 1, 0, mark)
+      end
+    end
+  end
+  buf = own_buffer.create({
     kind = "keys",
     name = { called_after(opts.of), "keys" },
     lines = lines,
+    draw_again = colour,
     bo = { bufhidden = "wipe", modifiable = false },
   })
-  for row, line in ipairs(lines) do
-    if line:sub(2, 2) ~= " " then
-      local mark = { end_col = math.min(column, #line), hl_group = opts.group }
-      vim.api.nvim_buf_set_extmark(buf, namespace, row - 1, 0, mark)
-    end
-  end
+  colour()
   return buf
 end
 

@@ -69,10 +69,20 @@ function M.show(url)
   for _, line in ipairs(lines) do
     width = math.max(width, vim.api.nvim_strwidth(line))
   end
-  local buf = own_buffer.create({
+  local buf ---@type integer
+  local function colour()
+    for row = 0, pictured - 1 do
+      vim.api.nvim_buf_set_extmark(buf, namespace, row, 1, {
+        end_col = #lines[row + 1] - 1,
+        hl_group = "ClaudeWebPicture",
+      })
+    end
+  end
+  buf = own_buffer.create({
     kind = "keys",
     name = { "Claude", "address" },
     lines = lines,
+    draw_again = colour,
     bo = { bufhidden = "wipe", modifiable = false },
   })
   local height = math.min(#lines, vim.o.lines - 4)
@@ -83,12 +93,7 @@ function M.show(url)
     zindex = ZINDEX,
   })
   vim.wo[win][0].wrap = false
-  for row = 0, pictured - 1 do
-    vim.api.nvim_buf_set_extmark(buf, namespace, row, 1, {
-      end_col = #lines[row + 1] - 1,
-      hl_group = "ClaudeWebPicture",
-    })
-  end
+  colour()
   -- White on black regardless of the colour scheme, for a camera.
   vim.api.nvim_set_hl(0, "ClaudeWebPicture", { fg = "#ffffff", bg = "#000000", ctermfg = 15, ctermbg = 0 })
   vim.api.nvim_win_set_cursor(win, { math.min(pictured + 2, #lines), 0 })

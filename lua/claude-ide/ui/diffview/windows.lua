@@ -5,6 +5,7 @@
 local places = require("claude-ide.ui.diffview.place")
 local silently = require("claude-ide.ui.quietly").run
 local lazy = require("claude-ide.lazy")
+local bus = lazy("claude-ide.base.bus")
 local config = lazy("claude-ide.config")
 local highlights = lazy("claude-ide.ui.highlights")
 local hunks = lazy("claude-ide.ui.diffview.hunks")
@@ -14,7 +15,9 @@ local log = lazy("claude-ide.base.log")
 local notice = lazy("claude-ide.base.notice")
 local pair = lazy("claude-ide.ui.diffview.pair")
 local restore = lazy("claude-ide.ui.restore")
+local safely = lazy("claude-ide.base.safely")
 local split = lazy("claude-ide.ui.split")
+local waits = lazy("claude-ide.base.waits")
 local winbar = lazy("claude-ide.ui.winbar")
 local window = lazy("claude-ide.base.window")
 local window_options = lazy("claude-ide.ui.window_options")
@@ -37,6 +40,7 @@ local M = {}
 ---@field tab integer
 ---@field gives_way? integer user's window that is shrunk meanwhile
 ---@field screen claude-ide.ui.Screen to restore
+---@field stop_following? fun() of buffers that are drawn again
 ---@field lost_here? boolean the user was in it when they closed one of its windows
 
 ---The place of the next diff.
@@ -218,6 +222,33 @@ local function announce(view)
   end
 end
 
+---Compares the texts anew after `:edit`, which takes folds, filler rows and removed lines along.
+---@param view claude-ide.diffview.View
+local function follow_buffers(view)
+  view.stop_following = bus.on("drawn_again", function(buf)
+    if not view.hunks or buf ~= view.bufs.left and buf ~= view.bufs.right then
+      return
+    end
+    local again = safely.wrap("compare texts again", function()
+      if view.stop_following then
+        M.compare_again(view, view.one_window or false)
+      end
+    end)
+    vim.schedule(function() -- once the cursor is back
+      waits.when_windows_may_change(again)
+    end)
+  end)
+end
+
+---The texts stay as they are until the windows close.
+---@param view claude-ide.diffview.View
+function M.stop_following(view)
+  if view.stop_following then
+    view.stop_following()
+    view.stop_following = nil
+  end
+end
+
 ---Opens the windows and shows the first change.
 ---@param view claude-ide.diffview.View with its buffers; sets `wins`, `tab` and, if missing, `screen`
 ---@param focus boolean enter it
@@ -227,6 +258,7 @@ function M.open(view, focus)
   view.hidden_counted = function()
     M.set_winbars(view)
   end
+  follow_buffers(view)
   local back = not focus and restore.remember() or nil
   local ok, err = pcall(silently, function()
     open_windows(view)
@@ -433,6 +465,7 @@ end
 
 ---@param view claude-ide.diffview.View
 local function close_windows(view)
+  M.stop_following(view)
   end_comparing(view)
   split.keeping_sizes(function()
     place_of(view).close(view)
