@@ -65,6 +65,34 @@ def test_unified_follows_what_is_typed(start_nvim):
     wait_rows(diffs, "one", "two", "TWO words", "three", "four", "five", "six")
 
 
+LONG = "".join(f"line {number}\n" for number in range(1, 61))
+LONG_NEW = LONG.replace("line 30\n", "").replace("line 50\n", "LINE 50\nmore\n")
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("layout", ["vertical", "horizontal", "unified"])
+def test_after_edit_the_diff_is_as_at_first(start_nvim, layout):
+    diffs = make(start_nvim, layout, old=LONG)
+    nvim = diffs.nvim
+    diffs.open(1, "a.txt", LONG_NEW)
+    before = rows(diffs)
+    sides = [] if layout == "unified" else [("1wincmd w", "edit"), ("2wincmd w", "edit!")]
+    for go_to, edit in [*sides, ("normal! iX", "edit!")]:
+        nvim.cmd(go_to)
+        nvim.cmd(f"{edit} | $wincmd w")
+        nvim.wait(lambda: rows(diffs) == before, what=f"the diff as it was before :{edit}")
+    nvim.keys("u")
+    nvim.wait(lambda: any("X" in line for line in nvim.lines()), what="what the user typed")
+    nvim.keys("<C-r>")
+    nvim.wait(lambda: nvim.lines() == LONG_NEW.splitlines(), what="the proposal again")
+    nvim.keys("ggOnew<Esc>")
+    nvim.wait_screen("+3 −2")
+    nvim.keys("/LINE 50<CR>dx")
+    nvim.wait(lambda: nvim.lines() == ["new", *LONG.replace("line 30\n", "").splitlines()], what="the change dropped")
+    assert diffs.accept(1, "a.txt") == "new\n" + LONG.replace("line 30\n", "")
+    assert "ERROR" not in nvim.log()
+
+
 @pytest.mark.every_nvim
 def test_lines_removed_at_both_ends_are_in_sight(start_nvim):
     diffs = make(start_nvim, "unified", old="a\nb\nc\nd\ne\n")

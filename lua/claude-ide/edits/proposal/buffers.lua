@@ -48,26 +48,37 @@ end
 ---@param diff claude-ide.Diff
 ---@param file claude-ide.proposal.File
 ---@param side claude-ide.diffview.Side
----@param format claude-ide.bytes.Format
+---@param text { lines: string[], format: claude-ide.bytes.Format }
 ---@param source? integer the file's own buffer
 ---@return integer buf
-function M.make(diff, file, side, format, source)
+function M.make(diff, file, side, text, source)
   -- Which of several Claudes it is, the line above says.
   local requester = diff.requester.is_one_of_several and "Claude" or diff.requester.name
   local is_left = side == "left"
   return quietly.run(function()
-    local buf = own_buffer.create_side({
+    ---@type claude-ide.ui.own_buffer.Opts
+    local opts = {
       kind = is_left and "now" or "proposal",
       id = diff.id,
       name = is_left and { file.old_path, "now" } or { file.path, requester },
-      bo = { fileformat = bytes.fileformat(format) },
-    }, function(first)
+      bo = { fileformat = bytes.fileformat(text.format) },
+    }
+    local buf = own_buffer.create_side(opts, function(first)
       local hunks = not is_left and file.hunks
       return file.old_path, hunks and diffview_hunks.map_back(hunks, first) or first
     end)
     if source and vim.api.nvim_buf_is_valid(source) then
       for _, option in ipairs(EDITING_OPTIONS) do
         vim.bo[buf][option] = vim.bo[source][option]
+      end
+    end
+    if not is_left then
+      opts.lines = text.lines
+      opts.draw_again = function() -- at `:edit!`
+        vim.bo[buf].modified = true
+        if file.hunks then
+          diffview_hunks.follow_again(file.hunks)
+        end
       end
     end
     local b = vim.b[buf]

@@ -71,13 +71,6 @@ function M.attach(entry, file, restore)
 
   -- 'modified' stays on, so that `:wq` does not close the window: the diff closes as a whole.
   writes.attach(entry, file)
-  on("BufReadCmd", {
-    buffer = bufs.right,
-    callback = function()
-      vim.api.nvim_buf_set_lines(bufs.right, 0, -1, false, file.text.lines) -- `:edit!`
-      vim.bo[bufs.right].modified = true
-    end,
-  })
   -- Undoing the last edit resets 'modified', and then `:x` and `:update` would do nothing.
   on("BufModifiedSet", {
     buffer = bufs.right,

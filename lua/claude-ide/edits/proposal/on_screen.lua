@@ -132,6 +132,7 @@ local function stay(entry)
     clear(entry)
   end)
   local winbar, shown = proposal_winbar.of_accepted(entry.file.path), entry.view --[[@as claude-ide.diffview.View]]
+  windows.stop_following(shown)
   ui_winbar.hold(shown.wins.right, winbar)
   vim.bo[entry.file.text.bufs.right].modifiable = false
   -- Not during the write that has accepted it.

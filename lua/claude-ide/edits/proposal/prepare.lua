@@ -141,11 +141,11 @@ function M.run(diff, file, changed, compared, done, failed)
         next_step()
       end,
       function(next_step)
-        text.bufs.left = buffers.make(diff, file, "left", text.now.format, text.now.buf)
+        text.bufs.left = buffers.make(diff, file, "left", text.now, text.now.buf)
         buffers.fill(text.bufs.left, text.now.lines, next_step, guarded)
       end,
       function(next_step)
-        text.bufs.right = buffers.make(diff, file, "right", text.format, text.now.buf)
+        text.bufs.right = buffers.make(diff, file, "right", text, text.now.buf)
         buffers.fill(text.bufs.right, text.lines, next_step, guarded)
       end,
       function(next_step)
@@ -194,7 +194,7 @@ function M.make_now_again(diff, file, done)
   local text = file.text --[[@as claude-ide.proposal.Prepared]]
   local now = text.now
   own_buffer.delete(text.bufs.left)
-  text.bufs.left = buffers.make(diff, file, "left", now.format, now.buf)
+  text.bufs.left = buffers.make(diff, file, "left", now, now.buf)
   local guarded = safely.catch
   buffers.fill(text.bufs.left, now.lines, function()
     buffers.finish(file.path, text.bufs, now.buf)

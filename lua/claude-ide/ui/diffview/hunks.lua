@@ -189,6 +189,14 @@ function M.follow(text, changed)
   return hunks
 end
 
+---Follows the buffer again after `:edit`, with the text as it was proposed.
+---@param hunks claude-ide.diffview.Hunks
+function M.follow_again(hunks)
+  hunks.list = hunks.original
+  attach(hunks)
+  tell(hunks)
+end
+
 ---@param a claude-ide.buffer.Hunk
 ---@param b claude-ide.buffer.Hunk
 ---@return boolean
