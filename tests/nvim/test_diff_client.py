@@ -232,7 +232,35 @@ def test_a_client_that_goes_while_the_user_types_takes_nothing_of_it(nvim, conne
     nvim.wait_screen("Your edits to the proposal are saved")
     kept = nvim.lua("return vim.fn.bufnr('a.txt (recovered)')")
     assert nvim.lines(kept) == ["ONE", "mine", "two"] and nvim.lines() == OLD.splitlines()
-    assert nvim.lua("return vim.bo[...].modified", kept) is False
+
+
+@pytest.mark.every_nvim
+def test_neovim_warns_before_recovered_edits_are_lost(nvim, connect):
+    client = connect(nvim)
+    open_diff(client, nvim)
+    nvim.keys("omine<Esc>")
+    nvim.wait(lambda: nvim.mode() == "n" and "mine" in nvim.lines())
+    client.drop()
+    wait_gone(nvim)
+    nvim.wait_screen("Your edits to the proposal are saved")
+    nvim.cmd("buffer a.txt\\ (recovered)")
+    for command, error in (("edit", "E37"), ("bdelete", "E89"), ("qall", "E162"), ("wqall", "E162")):
+        nvim.cmd(f"silent! {command}")
+        assert error in nvim.lua("return vim.v.errmsg"), command
+        assert nvim.lines() == ["ONE", "mine", "two"]
+    nvim.keys("omore<Esc>:w<CR>")
+    nvim.wait_screen("These edits have no file: use `:w {file}`.")
+    nvim.cmd("edit!")
+    assert nvim.lines() == ["ONE", "mine", "two"]
+    nvim.keys("u")
+    nvim.wait(lambda: nvim.lines() == ["ONE", "more", "mine", "two"], what="what was typed since")
+    nvim.keys(":w copy.txt<CR>")
+    nvim.wait("not vim.bo.modified", what="a copy that makes the edits safe")
+    assert (nvim.project / "copy.txt").read_text() == "ONE\nmore\nmine\ntwo\n"
+    nvim.cmd("edit")
+    assert nvim.lines() == ["ONE", "more", "mine", "two"]
+    nvim.keys(":qa<CR>")
+    assert nvim.terminal.wait_exit() == 0
 
 
 def test_a_client_that_goes_while_the_user_types_elsewhere_disturbs_nobody(nvim, connect):
@@ -298,7 +326,7 @@ def test_a_plugin_that_is_loaded_anew_leaves_no_diff_that_nobody_can_decide(nvim
     again = connect(nvim)
     accepts(nvim, again, ask(again, nvim))
     again.close()
-    nvim.keys(":qa<CR>")
+    nvim.keys(":qa!<CR>")
     assert nvim.terminal.wait_exit() == 0
 
 

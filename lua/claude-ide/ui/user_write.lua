@@ -78,6 +78,7 @@ end
 ---@param name string
 ---@param appends boolean
 ---@param still string
+---@return boolean ok
 local function write_copy(buf, name, appends, still)
   local first, last = vim.fn.line("'["), vim.fn.line("']")
   local bang = vim.v.cmdbang == 1 and "!" or ""
@@ -99,18 +100,19 @@ local function write_copy(buf, name, appends, still)
     fail_command()
     notice.as_neovim(('"%s" %s'):format(file, (tostring(result):gsub("^.*Vim%(write%):", ""))), "ErrorMsg")
   end
+  return ok
 end
 
 ---Writes a copy, if the write is under another name.
 ---@param event { buf: integer, event: string, match: string, file: string } of a BufWriteCmd, FileWriteCmd or FileAppendCmd
 ---@param still string what has not changed, for the message: "the proposal still waits"
 ---@return boolean
+---@return boolean? ok the copy is there
 function M.copied(event, still)
   if not is_copy(event.buf, event) then
     return false
   end
-  write_copy(event.buf, event.match, event.event == "FileAppendCmd", still)
-  return true
+  return true, write_copy(event.buf, event.match, event.event == "FileAppendCmd", still)
 end
 
 return M

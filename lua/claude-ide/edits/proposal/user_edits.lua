@@ -1,10 +1,14 @@
--- Keeps the user's edits of a proposal that was closed by others, or not written, in a buffer.
+-- Keeps the user's edits of a proposal that was closed by others, or not written, in a buffer. It is modified until `:w {file}`, so that
+-- Neovim warns before the edits are lost: at `:edit`, `:bdelete`, `:qa`.
 local lazy = require("claude-ide.lazy")
 local buffer_bytes = lazy("claude-ide.editor.buffer.bytes")
 local files = lazy("claude-ide.edits.proposal.files")
 local hunks = lazy("claude-ide.ui.diffview.hunks")
+local notice = lazy("claude-ide.base.notice")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local quietly = lazy("claude-ide.ui.quietly")
+local typing = lazy("claude-ide.ui.guard.typing")
+local user_write = lazy("claude-ide.ui.user_write")
 
 local M = {}
 
@@ -57,22 +61,49 @@ function M.keep(diff)
   return kept
 end
 
+---@param buf integer
+---@param opts claude-ide.ui.own_buffer.Opts
+local function follow_writes(buf, opts)
+  typing.listen() -- a write counts if a key asked for it
+  vim.api.nvim_create_autocmd({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, {
+    buffer = buf,
+    desc = "Claude Code: write recovered edits to a file",
+    callback = function(event)
+      local is_copy, ok = user_write.copied(event, "your edits also stay here")
+      if is_copy and ok and event.event == "BufWriteCmd" then
+        opts.lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
+        vim.bo[buf].modified = false
+      elseif not is_copy and user_write.is_asked(buf) then
+        notice.error("These edits have no file: use `:w {file}`.")
+      end
+    end,
+  })
+end
+
 ---@param id integer of the diff
 ---@param path string
 ---@param text claude-ide.proposal.Text
 ---@return integer buf
 function M.put(id, path, text)
-  local buf = quietly.run(function()
-    return own_buffer.create({
-      kind = "kept",
-      id = id,
-      name = { path, "recovered" },
-      lines = text.lines,
-      listed = true,
-      is_private = true,
-      bo = { filetype = text.filetype },
-    })
+  ---@type claude-ide.ui.own_buffer.Opts
+  local opts = {
+    kind = "kept",
+    id = id,
+    name = { path, "recovered" },
+    lines = text.lines,
+    listed = true,
+    is_private = true,
+    bo = { buftype = "acwrite", filetype = text.filetype },
+  }
+  local buf ---@type integer
+  opts.draw_again = function()
+    vim.bo[buf].modified = opts.lines == text.lines
+  end
+  buf = quietly.run(function()
+    return own_buffer.create(opts)
   end)
+  vim.bo[buf].modified = true
+  follow_writes(buf, opts)
   return buf
 end
 
