@@ -19,7 +19,7 @@ import pytest
 from harness.cli import Cli, prepare_home
 from harness.client import Client
 from harness.mock_api import MockApi
-from harness.nvim import ROOT, VERSIONS, Nvim, binary
+from harness.nvim import NAMES, ROOT, VERSIONS, Nvim, binary
 
 os.environ["GIT_CONFIG_GLOBAL"] = os.devnull  # a fresh machine has no name for commits
 
@@ -72,7 +72,7 @@ def pytest_sessionstart(session):
     _set_up(f"nvim-{version}")
     nvim = binary(version)
     ask = "lua io.stdout:write(select(2, require('claude-ide.library.native').load()) or '')"
-    command = [nvim, "--clean", "--headless", "--cmd", f"set rtp+={ROOT}", "--cmd", ask, "--cmd", "qall"]
+    command = [nvim, "--clean", "--headless", *NAMES, "--cmd", f"set rtp+={ROOT}", "--cmd", ask, "--cmd", "qall"]
     if problem := subprocess.run(command, capture_output=True, text=True, timeout=120, check=False).stdout:
         pytest.exit(problem, returncode=2)
 

@@ -26,6 +26,8 @@ from .terminal import Terminal
 COLLECT = "jit.flush() collectgarbage() collectgarbage()"
 ROOT = Path(__file__).resolve().parents[2]
 VERSIONS = ("0.10", "0.11", "0.12")
+NAMES = ("--cmd", f"lua dofile({json.dumps(str(ROOT / 'tests' / 'harness' / 'ide.lua'))})")
+"""Gives a Neovim, whatever it is started with, the names of the plugin's modules."""
 PENDING = "#require('claude-ide.requests').pending()"
 """How many requests wait for the user, in Lua."""
 
@@ -87,7 +89,7 @@ class Nvim:
         config.write_text(_init(opts, f"{_KEEP}.notices() {init_lua}" if notices else init_lua, reads_ahead))
         listen = self._run / "rpc"
         self.terminal = Terminal(
-            [binary(version), "-i", "NONE", "--listen", str(listen), *args],
+            [binary(version), "-i", "NONE", "--listen", str(listen), *NAMES, *args],
             env={**self.environment(), **(env or {})},
             cwd=cwd or self.project,
         )
