@@ -11,13 +11,16 @@ CLOSED_DIFF = ("close an accepted diff", "restore the keys of a closed diff")
 _HOLD = """
 local timer, names = require("claude-ide.base.timer"), ...
 local new, held, holding = timer.new, {}, true
+local function let_go(one)
+  local fn = one.fn
+  one.fn = nil
+  if fn then fn() end
+  return fn ~= nil
+end
+function _G.let_timer_go(at) return let_go(held[at]) end
 function _G.let_timers_go()
   timer.new, holding = new, false
-  for _, one in ipairs(held) do
-    local fn = one.fn
-    one.fn = nil
-    if fn then fn() end
-  end
+  return #vim.tbl_filter(let_go, held)
 end
 timer.new = function(doing)
   local one = new(doing)
@@ -46,9 +49,14 @@ def hold_timers(nvim: Nvim, *doing: str) -> None:
     nvim.lua(_HOLD, list(doing))
 
 
-def let_timers_go(nvim: Nvim) -> None:
-    """Ends the held timers, and holds no further ones."""
-    nvim.lua("let_timers_go()")
+def let_timer_go(nvim: Nvim, at: int) -> None:
+    """Ends this one of the held timers, which are counted from 1."""
+    assert nvim.lua("return let_timer_go(...)", at), "it does not run"
+
+
+def let_timers_go(nvim: Nvim) -> int:
+    """Ends the held timers, and holds no further ones; returns how many ran."""
+    return nvim.lua("return let_timers_go()")
 
 
 _KNOW = """

@@ -1,6 +1,7 @@
 """Mentions of files and lines: their content, their receiver, and their wait."""
 
 import pytest
+from held_timers import hold_timers, let_timer_go
 
 from harness.fake_server import FakeServer
 
@@ -31,15 +32,8 @@ def editor(start_nvim):
     return start
 
 
-# The pause before the n-th client counts as listening lasts until the test calls `Pauses[n]()`.
-HELD_PAUSE = """
-local defer = vim.defer_fn
-Pauses = {}
-vim.defer_fn = function(fn, ms)
-  if not debug.getinfo(2, "S").source:find("claude-ide/server/listening.lua", 1, true) then return defer(fn, ms) end
-  Pauses[#Pauses + 1] = fn
-end
-"""
+# The pause before a client counts as listening.
+PAUSE = "send to a new client"
 
 
 def wait_listening(nvim, id):
@@ -205,12 +199,13 @@ def test_without_a_client_mentions_wait_and_go_out_in_order_once(editor):
 
 
 def test_a_client_that_has_just_come_gets_nothing_before_it_listens(editor):
-    nvim = editor(clients=0, init_lua=HELD_PAUSE)
+    nvim = editor(clients=0)
+    hold_timers(nvim, PAUSE)
     nvim.server.connect()
     send(nvim, "from_here()")
     assert mentioned(nvim) == []
     assert notices(nvim) == []
-    nvim.lua("Pauses[1]()")
+    let_timer_go(nvim, 1)
     wait_mentioned(nvim, 1)
 
 
@@ -277,11 +272,14 @@ def test_the_client_whose_folder_holds_the_file_gets_the_mention(editor, roots1,
     assert mentioned(nvim) == [(path, None, None, client) for path, client in clients.items()]
 
 
-@pytest.mark.parametrize(("event", "client"), [("Pauses[2]()", 2), ("require('claude-ide.server').disconnect(2)", 1)])
+@pytest.mark.parametrize(
+    ("event", "client"), [("let_timer_go(2)", 2), ("require('claude-ide.server').disconnect(2)", 1)]
+)
 def test_the_right_client_is_waited_for_until_it_listens_or_goes(editor, event, client):
-    nvim = editor(clients=0, init_lua=HELD_PAUSE)
+    nvim = editor(clients=0)
+    hold_timers(nvim, PAUSE)
     nvim.server.connect(1, roots=["/nowhere"])
-    nvim.lua("Pauses[1]()")
+    let_timer_go(nvim, 1)
     nvim.server.connect(2, roots=[nvim.project])
     send(nvim, "from_here()")
     assert mentioned(nvim) == []

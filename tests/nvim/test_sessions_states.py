@@ -4,6 +4,7 @@ import os
 import re
 
 import pytest
+from held_timers import hold_timers, let_timers_go
 from journal_steps import Claude
 
 pytestmark = [pytest.mark.dealt, pytest.mark.slow]
@@ -70,20 +71,8 @@ def notices(nvim):
     return nvim.notices()
 
 
-# Checks whether a state has lasted run when the test says: `look()` returns how many were due.
-HELD_LOOKS = """
-local defer, due = vim.defer_fn, {}
-vim.defer_fn = function(fn, ms)
-  if not debug.getinfo(2, "S").source:find("requests/notify.lua", 1, true) then return defer(fn, ms) end
-  due[#due + 1] = fn
-end
-function look()
-  local now = due
-  due = {}
-  for _, fn in ipairs(now) do fn() end
-  return #now
-end
-"""
+# The check whether a state has lasted.
+LASTS = "notify of a state that lasts"
 
 
 def look(nvim, here):
@@ -295,12 +284,12 @@ def test_in_sight_but_without_the_focus_is_reported(in_terminal, waits, words):
 
 def test_an_end_that_begins_the_next_prompt_is_not(in_terminal):
     nvim = in_terminal()
-    nvim.lua(HELD_LOOKS)
+    hold_timers(nvim, LASTS)
     hide(nvim)
     nvim.does("busy")
     nvim.does("idle")
     nvim.does("busy")
-    assert nvim.lua("return look()") == 1
+    assert let_timers_go(nvim) == 1
     assert nvim.notices() == []
 
 
@@ -356,7 +345,7 @@ def test_a_diff_that_asks_the_same_is_enough(start, sessions):
 
 def test_a_wait_that_a_diff_has_answered_is_not_reported_however_late_the_record_is(start, sessions):
     nvim = start(files={"a.txt": "one\n"})
-    nvim.lua(HELD_LOOKS)
+    hold_timers(nvim, LASTS)
     sessions.record(os.getpid(), "s", "waiting", waitingFor="permission prompt")
     nvim.wait("#events == 1")
     request = propose(nvim)
@@ -364,13 +353,13 @@ def test_a_wait_that_a_diff_has_answered_is_not_reported_however_late_the_record
     nvim.cmd("Claude reject")
     nvim.client.call_result(request)
     nvim.wait("vim.g.closed == 1")
-    assert nvim.lua("return look()") == 1
+    assert let_timers_go(nvim) == 1
     assert nvim.notices() == []
 
 
 def test_a_wait_that_a_card_has_answered_is_not_reported_either(start, sessions):
     nvim = start()
-    nvim.lua(HELD_LOOKS)
+    hold_timers(nvim, LASTS)
     nvim.keys_count()
     sessions.record(os.getpid(), "s", "waiting", waitingFor="permission prompt")
     nvim.wait("#events == 1")
@@ -378,7 +367,7 @@ def test_a_wait_that_a_card_has_answered_is_not_reported_either(start, sessions)
     nvim.wait_kind("question")
     nvim.keys("y")
     nvim.client.call_result(call)
-    assert nvim.lua("return look()") == 1
+    assert let_timers_go(nvim) == 1
     assert nvim.notices() == []
 
 

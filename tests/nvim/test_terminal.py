@@ -1102,7 +1102,7 @@ DEFERRED = """
 deferred = {}
 local schedule = vim.schedule
 vim.schedule = function(fn)
-  if debug.getinfo(2, "S").source:find("ui/zen_mode.lua", 1, true) then
+  if debug.getinfo(2, "S").source:find(Ide("zen_mode"):gsub("%.", "/"), 1, true) then
     deferred[#deferred + 1] = fn
   else
     schedule(fn)

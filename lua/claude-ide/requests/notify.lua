@@ -14,6 +14,7 @@ local own = lazy("claude-ide.terminal.own")
 local phrases = lazy("claude-ide.sessions.phrases")
 local requests = lazy("claude-ide.requests")
 local server = lazy("claude-ide.server")
+local timer = lazy("claude-ide.base.timer")
 local tty = lazy("claude-ide.base.tty")
 
 local M = {}
@@ -220,7 +221,7 @@ local function later(ours, news, delay, finish)
     end
     return finish and finish.more
   end
-  vim.defer_fn(function()
+  timer.new("notify of a state that lasts"):start(delay, function()
     local current = still(ours)
     if not current or not M.is_elsewhere(current) then
       local more = over()
@@ -243,7 +244,7 @@ local function later(ours, news, delay, finish)
     title_of(current, function(title)
       say(message(current, news, title), announced, own.asks_in_terminal(current), over())
     end)
-  end, delay)
+  end)
 end
 
 ---Notifies if the options ask for it and the user is elsewhere in a moment.

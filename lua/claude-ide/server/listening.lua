@@ -3,6 +3,7 @@
 local lazy = require("claude-ide.lazy")
 local bus = lazy("claude-ide.base.bus")
 local server = lazy("claude-ide.server")
+local timer = lazy("claude-ide.base.timer")
 
 local M = {}
 
@@ -38,9 +39,10 @@ M.attach = require("claude-ide.base.once")(function()
   end)
   bus.on("client_ready", function(client)
     local handshake = vim.uv.now() - (connected[client.id] or vim.uv.now())
-    vim.defer_fn(function()
+    local pause = math.min(math.max(PAUSE_MS, TIMES_THE_HANDSHAKE * handshake), MAX_PAUSE_MS)
+    timer.new("send to a new client"):start(pause, function()
       pause_is_over(client)
-    end, math.min(math.max(PAUSE_MS, TIMES_THE_HANDSHAKE * handshake), MAX_PAUSE_MS))
+    end)
   end)
   bus.on("client_disconnected", function(client)
     listening[client.id], connected[client.id] = nil, nil
