@@ -71,7 +71,7 @@ def pytest_sessionstart(session):
     version = _middle(_versions(session.config))[0]  # that of `one_nvim`: a test that runs on it needs no other
     _set_up(f"nvim-{version}")
     nvim = binary(version)
-    ask = "lua io.stdout:write(select(2, require('claude-ide.library.native').load()) or '')"
+    ask = "lua io.stdout:write(select(2, Ide.native.load()) or '')"
     command = [nvim, "--clean", "--headless", *NAMES, "--cmd", f"set rtp+={ROOT}", "--cmd", ask, "--cmd", "qall"]
     if problem := subprocess.run(command, capture_output=True, text=True, timeout=120, check=False).stdout:
         pytest.exit(problem, returncode=2)
@@ -256,7 +256,7 @@ table.sort(maps)
 return {
   names, maps, vim.api.nvim_list_bufs(), vim.api.nvim_list_wins(), vim.api.nvim_list_tabpages(),
   vim.api.nvim_buf_get_lines(0, 0, -1, false), vim.api.nvim_get_mode().mode, vim.fn.getcwd(),
-  vim.api.nvim_exec2("set!", { output = true }).output, require("claude-ide.config").get(),
+  vim.api.nvim_exec2("set!", { output = true }).output, Ide.config.get(),
 }
 """
 """Traces that one test could leave for the next."""
@@ -303,12 +303,12 @@ def connect_agent():
 
     def connect(nvim, *, token=None, roots=(), **overrides) -> Client:
         nvim.lua(_START)
-        port = nvim.lua('return require("claude-ide.server").info().port')
-        token = token or nvim.lua('return require("claude-ide.server").agent_access().token')
+        port = nvim.lua("return Ide.server.info().port")
+        token = token or nvim.lua("return Ide.server.agent_access().token")
         client = Client(port, None, roots=list(roots), path="/nvim", headers={"Authorization": f"Bearer {token}"})
         clients.append(client)
         client.initialize(**overrides)
-        nvim.wait("#require('claude-ide.server').agents() > 0", what="Neovim to know of the agent")
+        nvim.wait("#Ide.server.agents() > 0", what="Neovim to know of the agent")
         return client
 
     yield connect
@@ -349,19 +349,19 @@ def cli(request, mock_api):
 
 
 _START = """
-local server, options = require("claude-ide.server"), require("claude-ide.config").get().server
+local server, options = Ide.server, Ide.config.get().server
 if server.is_running() then return end
 -- A machine may be busy: unless the test is about that limit, it is far away.
 options.handshake_timeout_ms = options.handshake_timeout_ms == 5000 and 120000 or options.handshake_timeout_ms
 server.start()
 """
 _HAS_ROOTS = """
-local clients = require("claude-ide.server").clients()
+local clients = Ide.server.clients()
 return #((clients[#clients] or {}).roots or {}) > 0
 """
 _READY = """
 local ids = {}
-for _, client in ipairs(require("claude-ide.server").clients()) do
+for _, client in ipairs(Ide.server.clients()) do
   if client.state == "ready" and client.pid then ids[#ids + 1] = client.id end
 end
 return ids

@@ -87,7 +87,7 @@ def nvim_tools(place: Path, version: str) -> Iterator[Way]:
             "#vim.lsp.get_clients({ bufnr = 0, method = 'textDocument/rename' }) == 1", what="pyright to be ready"
         )
         nvim.lua(every_tool.ACCEPTING)
-        argv = nvim.lua('return require("claude-ide.terminal.agent_tools").of("test")')
+        argv = nvim.lua('return Ide.agent_tools.of("test")')
         use = {"path": "m00.py", "symbol": "add", "line": 5}
 
         def one(tool: str, **arguments: object) -> list[Step]:
@@ -294,7 +294,7 @@ def each_tool(directory: Path, version: str) -> Iterator[tuple[str, int, int]]:
     nvim = every_tool.start(start)
     try:
         nvim.lua(every_tool.ACCEPTING)
-        access = nvim.lua('return require("claude-ide.server").agent_access()')
+        access = nvim.lua("return Ide.server.agent_access()")
         port = int(access["url"].split(":")[1].split("/")[0])
         client = Client(port, None, path="/nvim", headers={"Authorization": f"Bearer {access['token']}"})
         client.initialize()

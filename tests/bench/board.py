@@ -13,7 +13,7 @@ SESSIONS, RUNNING, REDRAWS = 200, 20, 10
 OPEN = """
 local rows = ...
 local start = vim.uv.hrtime()
-local canvas = require("claude-ide.board.canvas")
+local canvas = Ide.board_canvas
 local show, took = canvas.show, nil
 canvas.show = function(self, shown, ...)
   show(self, shown, ...)
@@ -28,7 +28,7 @@ return took
 # The longest time in which Neovim handled no key, while each answer changes every line, or one.
 REDRAW = """
 local all, file, line, redraws = ...
-local transport, board = require("claude-ide.sessions.transport"), require("claude-ide.board")
+local transport, board = Ide.sessions_transport, Ide.board
 local request, count = transport.request, 0
 transport.request = function(what, listener)
   if all then

@@ -16,10 +16,10 @@ from harness.scripted_model import Reply
 from . import editor
 
 REPLIES, CALLS = 40, 5
-ARCHIVE = "return require('claude-ide.terminal.mod').archive('bench')"
+ARCHIVE = "return Ide.terminal_mod.archive('bench')"
 WATCH = """
-require("claude-ide.terminal.bridge").attach()
-require("claude-ide.terminal.bridge").watch(...)
+Ide.bridge.attach()
+Ide.bridge.watch(...)
 """
 METER = """
 const times = {}

@@ -86,9 +86,7 @@ vim.api.nvim_set_decoration_provider(vim.api.nvim_create_namespace("bench"), {
 })
 """
 
-IDLE = (
-    "local chat = require('claude-ide.chat').current() return chat ~= nil and chat.state == 'idle' and #chat.queue == 0"
-)
+IDLE = "local chat = Ide.chat.current() return chat ~= nil and chat.state == 'idle' and #chat.queue == 0"
 
 
 class Chat:
@@ -124,7 +122,7 @@ class Chat:
         """How long starting the agent of another chat blocks Neovim."""
         return self.nvim.lua(
             """
-            local chat = assert(require("claude-ide.chat.chat").new({ on_change = function() end }))
+            local chat = assert(Ide.one_chat.new({ on_change = function() end }))
             local start = bench_cpu()
             assert(chat:begin())
             local took = bench_cpu() - start
@@ -137,7 +135,7 @@ class Chat:
         """Requests an answer; returns the main loop's total time and its longest single block."""
         self.nvim.wait(IDLE, timeout=60, what="the chat")
         self.nvim.lua(HEARTBEAT)
-        self.nvim.lua("local chats = require('claude-ide.chat') assert(chats.say(chats.current(), (...)))", prompt)
+        self.nvim.lua("local chats = Ide.chat assert(chats.say(chats.current(), (...)))", prompt)
         self.nvim.wait(IDLE, timeout=180, what="the answer")
         total, longest = self.nvim.lua("return { bench_cpu() - bench_began, bench_longest }")
         return total, longest
@@ -146,9 +144,7 @@ class Chat:
         """From a word that the agent writes to the screen, median."""
         self.nvim.wait(IDLE, timeout=60, what="the chat")
         self.nvim.lua(SCREEN)
-        self.nvim.lua(
-            "local chats = require('claude-ide.chat') assert(chats.say(chats.current(), (...)))", f"tokens {count}"
-        )
+        self.nvim.lua("local chats = Ide.chat assert(chats.say(chats.current(), (...)))", f"tokens {count}")
         self.nvim.wait(f"vim.tbl_count(bench_seen) >= {count - 2}", timeout=60, what="the words on the screen")
         return statistics.median(self.nvim.lua("return vim.tbl_values(bench_seen)"))
 
@@ -157,10 +153,10 @@ class Chat:
         return self.nvim.lua(
             """
             local start, path, session = vim.uv.hrtime(), ...
-            assert(require("claude-ide.chat").open({ file = path, resume = session }))
+            assert(Ide.chat.open({ file = path, resume = session }))
             assert(vim.wait(60000, function()
               for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-                local view = require("claude-ide.transcript.open_views").of_buffer(buf)
+                local view = Ide.open_views.of_buffer(buf)
                 local last = view and view.canvas.heights:len() - 1 or -1
                 if last >= 0 and view.canvas.rows[last] then
                   return true

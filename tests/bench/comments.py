@@ -8,18 +8,18 @@ from .editor import Editor
 LINES, THREADS, KEYS = 10_000, 500, 60
 
 _ADD = """
-local store, count, lines = require("claude-ide.comments.store"), ...
+local store, count, lines = Ide.comments_store, ...
 local root, text = store.root_of(), table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), "\\n") .. "\\n"
 for number = 1, count do
   local line = math.floor(number * lines / (count + 1))
   local add = { by = "user", words = "comment " .. number, path = "a.lua", lines = { first = line, count = 2 } }
   assert(store.change(root, { add = add }, text))
 end
-require("claude-ide.comments").attach()
+Ide.comments.attach()
 """
 
 _DRAW = """
-local marks, times = require("claude-ide.comments.marks"), {}
+local marks, times = Ide.comments_marks, {}
 for number = 1, 20 do
   vim.api.nvim_buf_set_lines(0, 5000, 5000, false, { "-- " .. number })
   local began = vim.uv.hrtime()

@@ -31,7 +31,7 @@ local path, contents = ...
 {CLOCK}
 local shown
 vim.api.nvim_create_autocmd("User", {{ pattern = "ClaudeDiffOpened", once = true, callback = function() shown = true end }})
-require("claude-ide.tools.claude_client").open_diff.run(
+Ide.claude_client.open_diff.run(
   {{ old_file_path = path, new_file_path = path, new_file_contents = contents, tab_name = "long" }},
   function() end,
   {{ id = 1, client = 1, name = "open_diff", at = 0 }}
@@ -76,7 +76,7 @@ def proposal(version: str, layout: str) -> tuple[float, float]:
 
 _REVIEW = """
 local began = vim.uv.hrtime()
-require("claude-ide.edits.review").open()
+Ide.review.open()
 vim.cmd.redraw()
 local took = (vim.uv.hrtime() - began) / 1e6
 assert(vim.fn.line(".") == 50, vim.fn.line("."))
@@ -95,12 +95,12 @@ def review(version: str, layout: str) -> tuple[float, float]:
         client = Client(lock["port"], lock["authToken"], roots=[nvim.project])
         try:
             client.initialize()
-            nvim.wait('#require("claude-ide.server").clients() > 0', what="Neovim to know of the client")
+            nvim.wait("#Ide.server.clients() > 0", what="Neovim to know of the client")
             client.call("closeAllDiffTabs")
             client.call("getDiagnostics", uri=f"file://{path}")
             path.write_text(new)
             client.call("getDiagnostics")
-            nvim.wait('#require("claude-ide.edits.review").changes() == 1', what="the journal to know of the change")
+            nvim.wait("#Ide.review.changes() == 1", what="the journal to know of the change")
             nvim.wait("vim.fn.getline(50):find('other')", what="the buffer to follow the disk")
             return nvim.lua(_REVIEW, timeout=60), nvim.lua(STEPS, HUNKS, timeout=60)
         finally:

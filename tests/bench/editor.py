@@ -44,7 +44,7 @@ return times[#times / 2] / 1000
 READ_AHEAD = """
 local start = os.clock()
 local worked, since = start, vim.uv.hrtime()
-require("claude-ide.library.update").keep()
+Ide.library_update.keep()
 assert(vim.wait(30000, function()
   if os.clock() - worked > 0.001 then
     worked, since = os.clock(), vim.uv.hrtime()
@@ -81,7 +81,7 @@ class Editor:
 
     @property
     def port(self) -> str:
-        return str(self._nvim.lua('return require("claude-ide.server").info().port'))
+        return str(self._nvim.lua("return Ide.server.info().port"))
 
     @property
     def token(self) -> str:
@@ -112,7 +112,7 @@ class Editor:
         client = Client(int(self.port), self.token, roots=[self._nvim.project])
         try:
             client.initialize()
-            self._nvim.wait('#require("claude-ide.server").clients() > 0', what="Neovim to know of the client")
+            self._nvim.wait("#Ide.server.clients() > 0", what="Neovim to know of the client")
             yield client
         finally:
             client.close()
@@ -178,8 +178,8 @@ class Editor:
     def answer_at_once(self) -> None:
         """From now on one line of Lua answers every call."""
         self._nvim.lua("""
-          local native = require("claude-ide.library.native")
-          require("claude-ide.library.wake").on({ "call" }, function(event)
+          local native = Ide.native
+          Ide.library_wake.on({ "call" }, function(event)
             native.respond(event.id, '{"success":true,"filePath":"a.txt","isDirty":false,"isUntitled":false}')
           end)
         """)
@@ -205,7 +205,7 @@ class Editor:
 
         self.start_heartbeat()
         with_plugin = min(select() for _ in range(5))
-        self._nvim.lua('require("claude-ide.context.selection").disable()')
+        self._nvim.lua("Ide.selection.disable()")
         without = min(select() for _ in range(5))
         return max(0.0, with_plugin - without)
 

@@ -9,7 +9,7 @@ FILES, LINES, STORM = 20, 5_000, 2_000
 # One call after another, each once the one before has been shown for a moment; in the last round the files are known.
 _ONE_BY_ONE = """
 local files, lines = ...
-local bus, follow = require("claude-ide.base.bus"), require("claude-ide.follow")
+local bus, follow = Ide.bus, Ide.follow
 bench_shown = {}
 local number = 0
 local function go()
@@ -42,7 +42,7 @@ go()
 
 _STORM = """
 local files, lines, count = ...
-local bus, sent = require("claude-ide.base.bus"), 0
+local bus, sent = Ide.bus, 0
 local function send()
   for _ = 1, 10 do
     sent = sent + 1
@@ -64,7 +64,7 @@ def milliseconds(directory: Path, version: str) -> tuple[float, float]:
     """p95 of the time until a place is on the screen, and the longest stop of Neovim in a storm of calls."""
     text = "".join(f"local line_{number} = {number}\n" for number in range(1, LINES + 1))
     with Editor(directory, version, files={f"f{number}.lua": text for number in range(FILES)}) as nvim:
-        nvim.lua("require('claude-ide.follow').toggle()")
+        nvim.lua("Ide.follow.toggle()")
         nvim.settle()
         nvim.lua(_ONE_BY_ONE, FILES, LINES)
         nvim.wait("bench_done == true", 60)

@@ -27,7 +27,7 @@ HITS = 1_000
 _KEYS = """
 local keys, count, is_told = ...
 local told, times = 0, {}
-require("claude-ide.base.bus").on("selection_changed", function() told = told + 1 end)
+Ide.bus.on("selection_changed", function() told = told + 1 end)
 for turn = 1, count do
   local began = bench_cpu()
   vim.api.nvim_feedkeys(keys, "xt", false)
@@ -47,7 +47,7 @@ for at = 1, count do
   found[at] = { lnum = at - 1, col = 0, message = "an error of line " .. at, severity = 1 }
 end
 vim.diagnostic.set(namespace, 0, found)
-local diagnostics, buf, least = require("claude-ide.language.diagnostics"), vim.api.nvim_get_current_buf(), math.huge
+local diagnostics, buf, least = Ide.diagnostics, vim.api.nvim_get_current_buf(), math.huge
 for _ = 1, 10 do
   local began = bench_cpu()
   vim.diagnostic.get(buf)
@@ -102,7 +102,7 @@ def long_line_ms(directory: Path, version: str) -> float:
             nvim.lua(chat.CLOCK + "vim.fn.cursor(1, 2000000)")
             nvim.settle()
             ours = nvim.lua(_KEYS, "l", 20, True)
-            nvim.lua('require("claude-ide.context.selection").disable()')
+            nvim.lua("Ide.selection.disable()")
             return max(0.0, ours - nvim.lua(_KEYS, "l", 20, False))
 
 
@@ -162,7 +162,7 @@ def lists_ms(directory: Path, version: str) -> tuple[float, float, float]:
             nvim.settle()
             chosen = min(nvim.lua(_CHOOSE, "Claude sessions", SESSIONS) for _ in range(3))
             found = min(nvim.lua(_CHOOSE, "Claude grep needle", HITS) for _ in range(3))
-            site = nvim.lua("return assert(require('claude-ide.web').start())")
+            site = nvim.lua("return assert(Ide.web.start())")
             headers = {"Authorization": f"Bearer {site['token']}", "Accept-Encoding": "deflate"}
             address = f"http://127.0.0.1:{site['port']}/api/claude/sessions"
             with urllib.request.urlopen(urllib.request.Request(address, headers=headers)) as answer:

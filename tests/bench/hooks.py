@@ -7,10 +7,10 @@ import time
 from . import editor
 
 SETTINGS = """
-local hooks = select(2, require("claude-ide.terminal.hooks").of({ "claude" }, {}, vim.fn.getcwd()))
+local hooks = select(2, Ide.hooks.of({ "claude" }, {}, vim.fn.getcwd()))
 return table.concat(vim.fn.readfile(hooks[1]:match("=(.*)")), "\\n")
 """
-NOTES = "#require('claude-ide.terminal.hook_folder').texts() >= 1"
+NOTES = "#Ide.hook_folder.texts() >= 1"
 CALLS = 200
 
 

@@ -9,8 +9,8 @@ LINES = "".join(f"    some line of code, number {number}\n" for number in range(
 
 # As getDiagnostics calls it.
 BEFORE_EDIT = """
-local journal = require("claude-ide.edits.journal")
-local client = require("claude-ide.server").clients()[1].id
+local journal = Ide.journal
+local client = Ide.server.clients()[1].id
 local times = {}
 for i, path in ipairs(...) do
   collectgarbage()
@@ -25,8 +25,8 @@ return times
 # One turn of the CLI in acceptEdits: each edit is announced, written, noticed, and counted for the statusline.
 MANY_EDITS = """
 local paths = ...
-local journal = require("claude-ide.edits.journal")
-local client = require("claude-ide.server").clients()[1].id
+local journal = Ide.journal
+local client = Ide.server.clients()[1].id
 local sums, quarter = {}, #paths / 4
 journal.turn_started(client, {})
 for i, path in ipairs(paths) do
@@ -37,7 +37,7 @@ for i, path in ipairs(paths) do
   file:write(("line of edit %d\\n"):format(i):rep(20))
   file:close()
   began = vim.uv.hrtime()
-  require("claude-ide.edits.journal.observe").look_now(require("claude-ide.edits.journal.store").find(path))
+  Ide.journal_observe.look_now(Ide.journal_store.find(path))
   journal.counts()
   sums[at] = (sums[at] or 0) + spent + vim.uv.hrtime() - began
 end
@@ -48,7 +48,7 @@ EDITS = 400
 
 COUNT_CHECKPOINTS = """
 bench_taken = 0
-local checkpoints = require("claude-ide.edits.journal.checkpoints")
+local checkpoints = Ide.checkpoints
 local take = checkpoints.take
 checkpoints.take = function(folder, is_first, done, since)
   take(folder, is_first, function(found)
@@ -111,5 +111,5 @@ def checkpoint_freezes_ms(directory: Path, version: str) -> tuple[float, float, 
         nvim.lua("bench_longest = 0")
         subprocess.run("sed -i s/some/SOME/ src7/*.txt", shell=True, cwd=directory / "project", check=True)
         client.call("getDiagnostics")
-        nvim.wait("#require('claude-ide.edits.journal').changes() == 100", 120)
+        nvim.wait("#Ide.journal.changes() == 100", 120)
         return idle, first, nvim.longest_freeze_ms()

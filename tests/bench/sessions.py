@@ -15,7 +15,7 @@ LARGE, HUGE = 100_000_000, 300_000_000
 LIST = """
 local start = vim.uv.hrtime()
 local took, count
-require("claude-ide.sessions").list({}, function(summaries, err)
+Ide.sessions.list({}, function(summaries, err)
   took, count = (vim.uv.hrtime() - start) / 1e6, #assert(summaries, err)
 end)
 assert(vim.wait(60000, function() return took end, 20), "no list came")
@@ -32,7 +32,7 @@ end
 local start, before = vim.uv.hrtime(), worked()
 local shown, whole, transcript
 local function ms() return (vim.uv.hrtime() - start) / 1e6 end
-require("claude-ide.sessions").open(file, function(opened, err)
+Ide.sessions.open(file, function(opened, err)
   transcript = assert(opened, err)
   local from = math.max(0, transcript:info().len - 50)
   transcript:rows(from, 50, function(rows)
@@ -51,7 +51,7 @@ return { shown, whole, worked() - before }
 # Windows of 50 messages all over a transcript, like scrolling, while another one is indexed.
 SCROLL = """
 local file, other = ...
-local sessions = require("claude-ide.sessions")
+local sessions = Ide.sessions
 local transcript, busy, worst, windows = nil, true, 0, 0
 sessions.open(file, function(opened, err) transcript = assert(opened, err) end, function() end)
 assert(vim.wait(60000, function() return transcript and transcript:info().complete end, 1), "it did not open")
@@ -76,7 +76,7 @@ return worst
 FOLLOW = """
 local file, lines = ...
 local length, seen, transcript = 0, 0, nil
-require("claude-ide.sessions").open(file, function(opened, err)
+Ide.sessions.open(file, function(opened, err)
   transcript = assert(opened, err)
 end, function() seen = vim.uv.hrtime() end)
 assert(vim.wait(60000, function() return transcript end, 1), "it did not open")
@@ -103,7 +103,7 @@ local function worked()
   return (usage.utime.sec + usage.stime.sec) * 1e3 + (usage.utime.usec + usage.stime.usec) / 1e3
 end
 local length, transcript, on_change = 0, nil, nil
-require("claude-ide.sessions").open(file, function(opened, err)
+Ide.sessions.open(file, function(opened, err)
   transcript = assert(opened, err)
 end, function() if on_change then on_change() end end)
 assert(vim.wait(60000, function()

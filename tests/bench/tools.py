@@ -78,7 +78,7 @@ local client = vim.lsp.get_clients({ bufnr = 0 })[1]
 local params = { textDocument = { uri = vim.uri_from_bufnr(0) }, position = { line = 0, character = 0 } }
 local function once()
   local began = vim.uv.hrtime()
-  require("claude-ide.base.lsp").request(client, method, params, function()
+  Ide.lsp.request(client, method, params, function()
     bench_times[#bench_times + 1] = (vim.uv.hrtime() - began) / 1e6
     if #bench_times < count then vim.schedule(once) end
   end, 0)
@@ -90,7 +90,7 @@ ROUNDS = 200
 USES = "use(1)\n" * 30
 BIG = "".join(f"call_{number}(alpha,beta)  # a line like those of a real program\n" for number in range(20_000))
 FILES = {**{f"f{number}.py": USES for number in range(40)}, "big.py": BIG}
-SEEN = "(require('claude-ide.edits.proposal').list()[1] or {}).seen"
+SEEN = "(Ide.proposal.list()[1] or {}).seen"
 
 
 @contextlib.contextmanager
@@ -100,7 +100,7 @@ def agent(directory: Path, version: str):
         nvim.edit("f0.py")
         nvim.lua(SERVER)
         nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) == 1", 20)
-        token = nvim.lua('return require("claude-ide.server").agent_access().token')
+        token = nvim.lua("return Ide.server.agent_access().token")
         client = Client(int(nvim.port), None, path="/nvim", headers={"Authorization": f"Bearer {token}"})
         try:
             client.initialize()
@@ -142,10 +142,10 @@ def stops_of_writes(directory: Path, version: str) -> dict[str, float]:
         call = client.start_call("rename", **rename)
         nvim.wait(SEEN, 60)
         longest("rename over 40 files, until it is seen")
-        nvim.lua("require('claude-ide.edits.proposal').accept()")
+        nvim.lua("Ide.proposal.accept()")
         client.call_result(call)
         longest("rename over 40 files, written and judged")
-        nvim.lua("require('claude-ide.edits.journal')")
+        nvim.lua("return Ide.journal ~= nil")
         client.call("code_actions", path=nvim.path("f0.py"))
         longest("code_actions")
         nvim.edit("big.py")
@@ -157,7 +157,7 @@ def stops_of_writes(directory: Path, version: str) -> dict[str, float]:
             call = client.start_call("format", path=nvim.path("big.py"))
             nvim.wait(SEEN, 60)
             longest(f"format of 20,000 lines ({form}), until it is seen")
-            nvim.lua("require('claude-ide.edits.proposal').reject()")
+            nvim.lua("Ide.proposal.reject()")
             with contextlib.suppress(ToolError):
                 client.call_result(call)
     return figures

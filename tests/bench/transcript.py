@@ -101,9 +101,9 @@ class Reader:
         return self.nvim.lua(
             """
             local start, path = vim.uv.hrtime(), ...
-            require("claude-ide.transcript").open({ file = path })
+            Ide.transcript.open({ file = path })
             assert(vim.wait(60000, function()
-              local view = require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf())
+              local view = Ide.open_views.of_buffer(vim.api.nvim_get_current_buf())
               return view ~= nil and view.canvas.rows[view.canvas.heights:len() - 1] ~= nil
             end, 1), "no text after a minute")
             vim.cmd("redraw")
@@ -123,7 +123,7 @@ class Reader:
         """Waits until the whole file is indexed, and rendered near the window."""
         self.nvim.wait(
             """
-            local view = require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf())
+            local view = Ide.open_views.of_buffer(vim.api.nvim_get_current_buf())
             return view.source:info().complete and not view.busy and not view.colouring
             """,
             timeout=120,

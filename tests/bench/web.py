@@ -23,7 +23,7 @@ class Site:
     """What a Neovim serves."""
 
     def __init__(self, nvim: Editor) -> None:
-        info = nvim.lua("return assert(require('claude-ide.web').start())")
+        info = nvim.lua("return assert(Ide.web.start())")
         self._start = [BINARY, f"127.0.0.1:{info['port']}", info["token"]]
 
     def read(self, session: str, *what: object) -> dict[str, float]:
@@ -80,7 +80,7 @@ def measure(directory: Path, version: str, runs: int) -> Iterator[tuple[str, flo
         large = sessions.write(folder / "large.jsonl", project, LARGE)
         shared = sessions.write(folder / "shared.jsonl", project, SHARED)
         short = sessions.write(folder / "short.jsonl", project, 100_000)
-        nvim.lua("assert(require('claude-ide.sessions.transport').start())")
+        nvim.lua("assert(Ide.sessions_transport.start())")
         nvim.settle()
         before = threads(nvim.pid) + ports(nvim.pid)
         site = Site(nvim)
@@ -98,8 +98,8 @@ def measure(directory: Path, version: str, runs: int) -> Iterator[tuple[str, flo
         yield f"{READERS} readers of one session: its file is read", times, 1.1, "×", ""
         yield "longest freeze of Neovim meanwhile", nvim.longest_freeze_ms(), 16, "ms", ""
 
-        nvim.lua("require('claude-ide.web').stop()")
-        nvim.wait("(require('claude-ide.library.native').web_info()) == nil", 30)
+        nvim.lua("Ide.web.stop()")
+        nvim.wait("(Ide.native.web_info()) == nil", 30)
         # Threads that read files end after ten idle seconds.
         deadline = time.monotonic() + 20
         while (left := threads(nvim.pid) + ports(nvim.pid) - before) > 0 and time.monotonic() < deadline:

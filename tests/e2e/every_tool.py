@@ -109,7 +109,7 @@ WRITES = [
 ACCEPTING = """
 local timer = assert(vim.uv.new_timer())
 timer:start(50, 50, vim.schedule_wrap(function()
-  for _, one in ipairs(require("claude-ide.edits.proposal").list()) do
+  for _, one in ipairs(Ide.proposal.list()) do
     if one.seen then require("claude-ide").accept() end
   end
 end))
@@ -122,5 +122,5 @@ def start(start_nvim):
     nvim = start_nvim(args=["main.py"], files=FILES, init_lua=INIT, opts={"notebook": {}}, env=ENV)
     nvim.lua('require("claude-ide").connect()')
     nvim.wait(f"#vim.lsp.get_clients({{ bufnr = 0 }}) >= {SERVERS}", what="the language servers to start")
-    nvim.wait("require('claude-ide.notebook.interpreter').is_available()", what="the Python to be found")
+    nvim.wait("Ide.notebook_interpreter.is_available()", what="the Python to be found")
     return nvim

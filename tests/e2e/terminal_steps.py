@@ -3,14 +3,14 @@
 from harness.cli import submitting, typing
 from harness.scripted_model import Reply
 
-SESSION = "return require('claude-ide.terminal').session().id"
-IDLE = "(require('claude-ide.terminal').session() or { state = {} }).state.activity == 'idle'"
+SESSION = "return Ide.terminal.session().id"
+IDLE = "(Ide.terminal.session() or { state = {} }).state.activity == 'idle'"
 
 
 def begin(nvim, mock_api, mode="manual mode on"):
     """Starts the CLI, which answers "Hello.", once: the answer is on its screen and in its transcript."""
     nvim.keys(":Claude<CR>")
-    nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid", what="the CLI to connect")
+    nvim.wait("(Ide.server.clients()[1] or {}).pid", what="the CLI to connect")
     nvim.wait_screen(mode)
     mock_api.script(Reply(text="Hello."))
     submit(nvim, mock_api, "begin")

@@ -9,7 +9,7 @@ pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 
 TITLES = """
 found = nil
-require("claude-ide.sessions").list({}, function(sessions) found = sessions or {} end)
+Ide.sessions.list({}, function(sessions) found = sessions or {} end)
 """
 
 
@@ -29,4 +29,4 @@ def test_a_cli_with_a_configuration_folder_of_its_own_connects_and_its_session_i
     assert nvim.lua("return { found[1].id, found[1].config_dir }") == [session, str(work)]
     nvim.cmd("Claude transcript")
     nvim.wait_screen("Hello.")
-    assert nvim.lua("return require('claude-ide.terminal').list()[1]:live().config_dir") == str(work)
+    assert nvim.lua("return Ide.terminal.list()[1]:live().config_dir") == str(work)

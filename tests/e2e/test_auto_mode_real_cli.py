@@ -21,7 +21,7 @@ export const register = (on) => {
 """
 TAKE_IT_FOR_THE_CLASSIFIERS = """
 local more = ...
-local file = require("claude-ide.base.file")
+local file = Ide.file
 local read_now = file.read_now
 file.read_now = function(path, ...)
   local text, err = read_now(path, ...)
@@ -100,7 +100,7 @@ def test_a_refusal_of_auto_mode_is_asked_about(start_lab):
     assert not made.exists()
 
     lab.ask(call, answer=None)  # the terminal asks once the user is there
-    assert lab.nvim.lua("return require('claude-ide.requests').pending()[1].handle.holds_dialog")
+    assert lab.nvim.lua("return Ide.requests.pending()[1].handle.holds_dialog")
     assert QUESTION not in lab.nvim.terminal.text()
     lab.nvim.cmd("Claude focus")
     lab.press_in_terminal("\x1b")

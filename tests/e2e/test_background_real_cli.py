@@ -14,7 +14,7 @@ from harness.scripted_model import Reply
 
 pytestmark = [pytest.mark.cli]
 
-READY = "(require('claude-ide.server').clients()[1] or {}).pid"
+READY = "(Ide.server.clients()[1] or {}).pid"
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_a_session_that_works_goes_on_without_neovim_and_comes_back(start_with_c
     after.wait_screen("● All done.")
 
     # What it changed can be reviewed and undone.
-    after.wait("require('claude-ide.edits.journal').counts().files == 1", what="the change to review")
+    after.wait("Ide.journal.counts().files == 1", what="the change to review")
     after.cmd("Claude close")
     after.wait(lambda: state(after) == [session, "idle", True], what="the session to go on when its terminal is closed")
 
@@ -142,7 +142,7 @@ def shown(nvim):
     return nvim.lua(
         """
         local found = {}
-        for _, one in ipairs(require("claude-ide.terminal").list()) do
+        for _, one in ipairs(Ide.terminal.list()) do
           found[one:name()] = table.concat(vim.api.nvim_buf_get_lines(one:bufnr(), 0, -1, false), "\\n")
         end
         return found
@@ -167,7 +167,7 @@ def at_work(nvim):
         if time.monotonic() - pressed > 5:
             pressed = time.monotonic()
             nvim.keys("<CR>")
-        return nvim.lua("return ((require('claude-ide.terminal').session() or {}).state or {}).activity == 'working'")
+        return nvim.lua("return ((Ide.terminal.session() or {}).state or {}).activity == 'working'")
 
     return works
 
@@ -178,7 +178,7 @@ def test_three_that_work_are_all_offered_after_neovim_was_killed(start_with_clau
     names = ["alpha", "beta", "gamma"]
     for number, name in enumerate(names, 1):
         nvim.keys(f":Claude new {name}<CR>")
-        nvim.wait(f"#require('claude-ide.terminal').list() == {number}", what=f"the terminal {name}")
+        nvim.wait(f"#Ide.terminal.list() == {number}", what=f"the terminal {name}")
         nvim.wait_screen("manual mode on")
         nvim.wait("vim.fn.mode() == 't'")
         nvim.keys(f"task of {name}")
@@ -205,9 +205,9 @@ def test_three_that_work_are_all_offered_after_neovim_was_killed(start_with_clau
     after.wait(lambda: len(listed(after)) == 3, what="the CLIs to have ended")
     for number, name in enumerate(names, 1):
         assert len(listed(after, number)) == 3, "those that run again come first"
-        after.wait(f"#require('claude-ide.terminal').list() == {number}", what="the terminal")
+        after.wait(f"#Ide.terminal.list() == {number}", what="the terminal")
         after.wait(lambda name=name: f"task of {name}" in shown(after).get(name, ""), what=f"what {name} was asked")
-        after.wait("require('claude-ide.terminal').session() ~= nil", what="its record")
+        after.wait("Ide.terminal.session() ~= nil", what="its record")
         leave = "<C-\\><C-\\>"
         after.wait("vim.fn.mode() == 't'")
         after.keys(leave)

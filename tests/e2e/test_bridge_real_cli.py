@@ -23,8 +23,8 @@ local text = ...
 sent = nil
 assert(require("claude-ide").prompt(text, { on_done = function(err) sent = err or "sent" end }))
 """
-BRIDGE = "require('claude-ide.terminal.bridge').of(require('claude-ide.terminal').list()[1])"
-SCREEN = "return table.concat(vim.api.nvim_buf_get_lines(require('claude-ide.terminal').bufnr(), 0, -1, false), '\\n')"
+BRIDGE = "Ide.bridge.of(Ide.terminal.list()[1])"
+SCREEN = "return table.concat(vim.api.nvim_buf_get_lines(Ide.terminal.bufnr(), 0, -1, false), '\\n')"
 
 
 @pytest.fixture
@@ -116,11 +116,11 @@ def test_a_command_of_the_model_cannot_speak_as_the_mod(bridged, mock_api):
 def test_the_cli_goes_on_in_silence_when_neovim_is_gone(start_nvim, cli, mock_api):
     nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\n"})
     nvim.lua('require("claude-ide").connect()')
-    archive = nvim.lua("return require('claude-ide.terminal.mod').archive('terminal:9')")
+    archive = nvim.lua("return Ide.terminal_mod.archive('terminal:9')")
     kept = nvim.home / "mod.zip"
     kept.write_bytes(Path(archive).read_bytes())  # Neovim's goes with it
     claude = cli(nvim, args=("--ide", f"--plugin-dir={kept}"))
-    nvim.wait("#require('claude-ide.library.native').status().clients == 2", what="the mod")
+    nvim.wait("#Ide.native.status().clients == 2", what="the mod")
     os.kill(nvim.lua("return vim.fn.getpid()"), signal.SIGKILL)
     claude.prompt(f"{call('Read', file_path=str(nvim.project / 'a.txt'))} THEN SAY still here")
     screen = claude.wait_screen("● still here")
@@ -129,11 +129,11 @@ def test_the_cli_goes_on_in_silence_when_neovim_is_gone(start_nvim, cli, mock_ap
 
 PATHS = """
 shown = {}
-local preview = require("claude-ide.follow.preview")
+local preview = Ide.follow_preview
 local show = preview.show
 function preview:show(buf, ...)
   local values = { show(self, buf, ...) }
-  table.insert(shown, { vim.fs.basename(vim.api.nvim_buf_get_name(buf)), require("claude-ide.base.clock").now() })
+  table.insert(shown, { vim.fs.basename(vim.api.nvim_buf_get_name(buf)), Ide.clock.now() })
   return unpack(values)
 end
 """
@@ -185,7 +185,7 @@ def test_how_near_the_accounts_limit_is_and_the_cost_are_known_after_a_turn(star
     nvim = start_with_claude(args=["a.txt"], files={"a.txt": "one\n"}, env=account)
     begin(nvim, mock_api)
     nvim.wait("require('claude-ide').statusline.limit():find('93%% of the 5 hours')", what="the limit to be told")
-    usage = "require('claude-ide.terminal.bridge').usage(require('claude-ide.terminal').session().pid)"
+    usage = "Ide.bridge.usage(Ide.terminal.session().pid)"
     assert nvim.lua(f"return {usage}.cost") > 0
     assert nvim.lua(f"return {usage}.context") is not None
     nvim.cmd("Claude board")
@@ -205,11 +205,9 @@ def test_the_running_turn_is_stopped_by_an_order(start_with_claude, mock_api):
         Reply(calls=[("Bash", {"command": "tail -f /dev/null", "description": "Wait"})]), Reply(text="Waited.")
     )
     send(nvim, "wait")
-    nvim.wait("require('claude-ide.terminal').session().state.activity == 'working'", what="the turn")
+    nvim.wait("Ide.terminal.session().state.activity == 'working'", what="the turn")
     nvim.wait_screen("tail -f")
-    nvim.lua(
-        f"require('claude-ide.terminal.bridge').order({BRIDGE}, 'stop', '', function(result) stopped = result end)"
-    )
+    nvim.lua(f"Ide.bridge.order({BRIDGE}, 'stop', '', function(result) stopped = result end)")
     nvim.wait("stopped == 'done'", what="the order to be carried out")
     nvim.wait(IDLE, what="the turn to be over")
     assert not mock_api.seen("Waited.")

@@ -75,7 +75,7 @@ def test_a_resolved_conflict_is_a_proposal(start_with_claude, mock_api):
     edit = {"file_path": str(nvim.project / "a.py"), "old_string": text[4:-4], "new_string": "ab\n"}
     mock_api.script(Reply(calls=[("Edit", edit)]), Reply(text="Resolved."))
     nvim.keys("4Gga")
-    nvim.wait("require('claude-ide.edits.proposal').count() == 1", what="the proposal")
+    nvim.wait("Ide.proposal.count() == 1", what="the proposal")
     assert "@a.py#L2-6 Resolve this merge conflict" in last_prompt(mock_api)
     assert (nvim.project / "a.py").read_text() == text
     nvim.wait_kind("proposal")

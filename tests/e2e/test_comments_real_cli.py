@@ -72,11 +72,11 @@ def test_a_round_on_what_an_ended_session_changed_resumes_it_if_the_user_says_so
     nvim.wait_kind("proposal")
     nvim.keys_count()
     nvim.keys("ZZ")
-    known = f"require('claude-ide.edits.journal.callers').session_of('{nvim.project}/a.txt') == '{session}'"
+    known = f"Ide.journal_callers.session_of('{nvim.project}/a.txt') == '{session}'"
     nvim.wait(known, what="the session of the change to be known")
     nvim.wait(IDLE, what="the turn to be over")
     nvim.cmd("Claude close")
-    nvim.wait("#require('claude-ide.terminal').list() == 0", what="the CLI to end")
+    nvim.wait("#Ide.terminal.list() == 0", what="the CLI to end")
     comment(nvim, 2, "Why TWO?")
     nvim.keys(":Claude comments send<CR>")
     nvim.wait_kind("round")
@@ -87,7 +87,7 @@ def test_a_round_on_what_an_ended_session_changed_resumes_it_if_the_user_says_so
     nvim.keys("<CR>")
     nvim.wait_notice("Sent 1 comment to Claude.")
     nvim.wait(lambda: mock_api.seen("[1] (question) a.txt:2\\n> TWO\\nWhy TWO?"), what="the model to be asked")
-    nvim.wait(f"(require('claude-ide.terminal').session() or {{}}).id == '{session}'", what="the session to be back")
+    nvim.wait(f"(Ide.terminal.session() or {{}}).id == '{session}'", what="the session to be back")
 
 
 def test_a_rejection_carries_the_comments_and_is_answered(start_with_claude, mock_api):

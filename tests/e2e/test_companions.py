@@ -23,7 +23,7 @@ for _, buf in ipairs(vim.api.nvim_list_bufs()) do
 end
 """
 PRESS = "vim.api.nvim_chan_send(vim.bo[vim.fn.bufnr('gemini')].channel, ...)"
-COUNT = "require('claude-ide.edits.proposal').count()"
+COUNT = "Ide.proposal.count()"
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def nvim(start_nvim, mock_api, tmp_path):
     nvim.cmd("edit key.pem | edit a.txt | ClaudeConnect")
     nvim.cmd(f"botright 15split | terminal {GEMINI} --model gemini-2.5-pro")
     nvim.cmd("file gemini | wincmd p | normal! 2Gv$")
-    nvim.wait("#require('claude-ide.server').companions() > 0", what="the CLI to connect", timeout=60)
+    nvim.wait("#Ide.server.companions() > 0", what="the CLI to connect", timeout=60)
     wait_terminal(nvim, "Type your message")
     return nvim
 
@@ -65,7 +65,7 @@ def propose(nvim, mock_api, *lines, goes_on=True):
     wait_terminal(nvim, f"write {lines[0]}")
     nvim.wait(submitting(mock_api, lambda: nvim.lua(PRESS, "\r")), what="the model to be asked")
     nvim.wait(f"{COUNT} == 1", what="the diff")
-    nvim.wait("require('claude-ide.edits.proposal').list()[1].seen", what="the diff to be shown")
+    nvim.wait("Ide.proposal.list()[1].seen", what="the diff to be shown")
 
 
 def wait_over(nvim, mock_api, word, text):

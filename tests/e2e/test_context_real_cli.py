@@ -20,9 +20,9 @@ from harness.scripted_model import Reply
 pytestmark = pytest.mark.cli
 
 FILES = {"a.txt": "one\ntwo\n", "b.txt": "other\n", 'it\'s "b".txt': "quoted\n"}
-SUBMIT = "return require('claude-ide.terminal.prompt').submit(require('claude-ide.terminal').bufnr(), ..., false)"
-HOOKS = "return select(2, require('claude-ide.terminal.hooks').of({ 'claude' }, {}, vim.fn.getcwd()))[1]"
-NOTES = "#require('claude-ide.terminal.hook_folder').texts()"
+SUBMIT = "return Ide.terminal_prompt.submit(Ide.terminal.bufnr(), ..., false)"
+HOOKS = "return select(2, Ide.hooks.of({ 'claude' }, {}, vim.fn.getcwd()))[1]"
+NOTES = "#Ide.hook_folder.texts()"
 
 
 def notes_of(api):
@@ -182,7 +182,7 @@ def test_a_file_that_is_saved_during_a_turn_is_reported_before_the_next_request(
     nvim.wait(lambda: nvim.lua(SUBMIT, "go on"), what="the prompt to be taken")
     nvim.wait(first.asked.is_set, what="the model to be asked")
     nvim.keys("oSAVED<Esc>:w<CR>")
-    nvim.wait("#require('claude-ide.terminal.hook_folder').texts() >= 1", what="a text")
+    nvim.wait("#Ide.hook_folder.texts() >= 1", what="a text")
     first.may_answer.set()
     nvim.wait(lambda: not mock_api._scripted, what="the replies")
     nvim.wait(IDLE)
@@ -197,7 +197,7 @@ def test_contexts_go_along_with_a_prompt(start_with_claude, mock_api):
     nvim = start_with_claude(args=["a.txt"], files=FILES, opts=opts)
     turns = Turns(nvim, mock_api)
     nvim.cmd("edit b.txt")
-    nvim.wait("require('claude-ide.terminal.hook_folder').texts()[1]:find('b.txt', 1, true)", what="the text")
+    nvim.wait("Ide.hook_folder.texts()[1]:find('b.txt', 1, true)", what="the text")
     (note,) = turns.read("a.txt")
     assert "a.txt" in note and "b.txt" in note and "UserPromptSubmit" in note and "selection" in note
 
@@ -231,7 +231,7 @@ def test_new_errors_at_the_end_of_a_turn_make_claude_go_on_twice(start_with_clau
     nvim = start_with_claude(args=["a.py"], files=files, opts=opts, terminal={"command": command}, init_lua=LINTER)
     nvim.keys(":Claude<CR>")
     nvim.wait_screen("accept edits on")
-    nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid", what="the CLI to connect")
+    nvim.wait("(Ide.server.clients()[1] or {}).pid", what="the CLI to connect")
     path = nvim.project / "a.py"
     mock_api.script(
         Reply(calls=[("Read", {"file_path": str(path)})]),
@@ -323,7 +323,7 @@ def test_edits_of_lines_that_a_formatter_changed_on_save_succeed(start_with_clau
     path = nvim.project / "a.txt"
     nvim.keys(":Claude<CR>")
     nvim.wait_screen("accept edits on")
-    nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid", what="the CLI to connect")
+    nvim.wait("(Ide.server.clients()[1] or {}).pid", what="the CLI to connect")
     nvim.keys("<C-\\><C-n>")
     nvim.cmd("wincmd p")
     nvim.wait(lambda: nvim.lua(SUBMIT, "go on"), what="the prompt to be taken")
@@ -336,7 +336,7 @@ def test_edits_of_lines_that_a_formatter_changed_on_save_succeed(start_with_clau
             nvim.keys(f":call setline({row + 1}, '{row} by user {next(saves)}   ')<Bar>w<CR>")
             nvim.wait(lambda: f"{row} by user" in path.read_text(), what="the file to be saved")
             if is_told:
-                nvim.wait("require('claude-ide.terminal.hook_folder').texts()[1] ~= nil", what="the text")
+                nvim.wait("Ide.hook_folder.texts()[1] ~= nil", what="the text")
             done.put(row)
         return colleague.left == 0 and "All done" in "".join(nvim.screen())
 
@@ -362,7 +362,7 @@ def test_a_session_without_a_record_has_states(start_with_claude, mock_api, tmp_
     thought = Thoughtful(calls=[("Bash", {"command": "touch made; until [ -e go ]; do sleep 0.05; done"})])
     mock_api.script(thought, Reply(text="Done."))
     nvim.wait(lambda: nvim.lua(SUBMIT, "go on"), what="the prompt to be taken")
-    state = "require('claude-ide.terminal').session().state.activity"
+    state = "Ide.terminal.session().state.activity"
     nvim.wait(f"{state} == 'working'")
     thought.may_answer.set()
     nvim.wait(f"{state} == 'waiting'")
@@ -374,10 +374,8 @@ def test_a_session_without_a_record_has_states(start_with_claude, mock_api, tmp_
     nvim.wait(IDLE)
     names = [name for name, _ in nvim.events()]
     assert set(names) == {"ClaudeWorking", "ClaudeWaiting", "ClaudeIdle"} and names[-1] == "ClaudeIdle"
-    nvim.wait("require('claude-ide.edits.journal').turns()[1].ended ~= nil", what="the end of the turn")
+    nvim.wait("Ide.journal.turns()[1].ended ~= nil", what="the end of the turn")
     made = str(nvim.project / "made")
-    nvim.wait(
-        lambda: nvim.lua("return require('claude-ide.edits.journal').change(...) ~= nil", made), what="what it did"
-    )
+    nvim.wait(lambda: nvim.lua("return Ide.journal.change(...) ~= nil", made), what="what it did")
     nvim.cmd("Claude close")
-    nvim.wait("#require('claude-ide.sessions').live() == 0", what="the session to be gone")
+    nvim.wait("#Ide.sessions.live() == 0", what="the session to be gone")

@@ -20,8 +20,8 @@ from harness.scripted_model import Reply
 pytestmark = pytest.mark.cli
 
 FILES = {"a.txt": "one\n"}
-SUBMIT = "require('claude-ide.terminal.prompt').submit(require('claude-ide.terminal').bufnr(), ..., false)"
-PRESS = "vim.api.nvim_chan_send(vim.bo[require('claude-ide.terminal').bufnr()].channel, ...)"
+SUBMIT = "Ide.terminal_prompt.submit(Ide.terminal.bufnr(), ..., false)"
+PRESS = "vim.api.nvim_chan_send(vim.bo[Ide.terminal.bufnr()].channel, ...)"
 ENOUGH_TO_JUDGE = 10
 CARD = """
 for _, win in ipairs(vim.api.nvim_list_wins()) do
@@ -63,7 +63,7 @@ class Lab:
     def press_in_terminal(self, key):
         terminal = "\n".join
         screen = lambda: terminal(  # noqa: E731
-            self.nvim.lua("return vim.api.nvim_buf_get_lines(require('claude-ide.terminal').bufnr(), -60, -1, false)")
+            self.nvim.lua("return vim.api.nvim_buf_get_lines(Ide.terminal.bufnr(), -60, -1, false)")
         )
         self.nvim.wait(lambda: QUESTION in screen(), what="the dialog")
         self.nvim.wait(answering(screen, lambda: self.nvim.lua(PRESS, key)), what="the CLI to take the answer")
@@ -248,7 +248,7 @@ def a_subagent_waits_for_the_card(lab):
     lab.wait_over()
 
 
-HOOKS = "return select(2, require('claude-ide.terminal.hooks').of({ 'claude' }, {}, vim.fn.getcwd()))[1]"
+HOOKS = "return select(2, Ide.hooks.of({ 'claude' }, {}, vim.fn.getcwd()))[1]"
 
 
 @pytest.mark.one_nvim
@@ -294,7 +294,7 @@ def test_over_a_restart_of_the_server_the_question_stays_in_the_terminal_and_the
     claude.wait_screen(QUESTION)
     nvim.cmd("Claude restart")
     nvim.wait(lambda: not nvim.lua(CARD), what="the card to go")
-    nvim.wait("(require('claude-ide.server').clients()[1] or {}).state == 'ready'", what="the CLI to come back")
+    nvim.wait("(Ide.server.clients()[1] or {}).state == 'ready'", what="the CLI to come back")
     assert not first.exists(), "nothing is allowed unasked"
     claude.answer("1", done=first.exists)
     nvim.wait_kind("question")
@@ -407,11 +407,11 @@ class Story:
 
 
 IDLE_THERE = """
-local client = require("claude-ide.server").clients()[1]
-local live = client and require("claude-ide.sessions").of_client(client.id)
+local client = Ide.server.clients()[1]
+local live = client and Ide.sessions.of_client(client.id)
 return live and live.state.activity == "idle"
 """
-SEEN = "vim.iter(require('claude-ide.edits.proposal').list()):any(function(diff) return diff.seen end)"
+SEEN = "vim.iter(Ide.proposal.list()):any(function(diff) return diff.seen end)"
 CHOICES, INPUT = "Enter to select", "requests your input"
 DIALOGS = (QUESTION, CHOICES, INPUT)
 
@@ -555,7 +555,7 @@ def test_claude_and_the_user_hear_what_became_of_a_changed_command(start_with_cl
     change(nvim, f"touch {made}.other")
     lab.wait_sent("The user changed the command of your call before allowing it")
     assert made.with_name("made.txt.other").exists() and not made.exists()
-    terminal = "table.concat(vim.api.nvim_buf_get_lines(require('claude-ide.terminal').bufnr(), 0, -1, false), '\\n')"
+    terminal = "table.concat(vim.api.nvim_buf_get_lines(Ide.terminal.bufnr(), 0, -1, false), '\\n')"
     nvim.wait(f"{terminal}:find('You changed the command') ~= nil", what="the terminal to say so")
     assert nvim.notices() == []
     lab.ask(lab.bash(f"touch {made}"))
@@ -633,8 +633,8 @@ def test_what_a_subagent_asks_outlives_a_turn_of_the_main_thread(start_nvim, cli
     nvim, made = story.nvim, story.nvim.project / "made"
     nvim.lua("""
       prompts = 0
-      local run = require("claude-ide.tools.claude_client").close_all_diff_tabs.run
-      require("claude-ide.tools.claude_client").close_all_diff_tabs.run = function(...)
+      local run = Ide.claude_client.close_all_diff_tabs.run
+      Ide.claude_client.close_all_diff_tabs.run = function(...)
         prompts = prompts + 1
         return run(...)
       end

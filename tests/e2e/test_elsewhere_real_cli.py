@@ -44,8 +44,8 @@ def test_it_finds_the_editor_and_each_side_sees_its_own_paths(start_nvim, cli, t
     read, edit = call("Read", file_path=path), call("Edit", file_path=path, old_string="two", new_string="TWO")
     claude.prompt(f"{read} THEN {edit} THEN SAY written")
     nvim.wait(IN_THE_DIFF)
-    assert nvim.lua("return require('claude-ide.edits.proposal').list()[1].path") == str(project / "a.txt")
-    nvim.lua("local proposal = require('claude-ide.edits.proposal') proposal.accept(proposal.list()[1].id)")
+    assert nvim.lua("return Ide.proposal.list()[1].path") == str(project / "a.txt")
+    nvim.lua("local proposal = Ide.proposal proposal.accept(proposal.list()[1].id)")
     nvim.wait(lambda: nvim.lines() == ["one", "TWO"], what="the file as the CLI wrote it")
 
     # An edit without a question is found on this side.
@@ -54,5 +54,5 @@ def test_it_finds_the_editor_and_each_side_sees_its_own_paths(start_nvim, cli, t
     claude.wait_screen("accept edits on")
     claude.prompt(f"{call('Edit', file_path=path, old_string='one', new_string='ONE')} THEN SAY done")
     claude.wait_screen("● done")
-    changes = "vim.tbl_map(function(change) return change.path end, require('claude-ide.edits.review').changes())"
+    changes = "vim.tbl_map(function(change) return change.path end, Ide.review.changes())"
     nvim.wait(lambda: nvim.lua(f"return {changes}") == [str(project / "a.txt")], what="the change to be known, once")

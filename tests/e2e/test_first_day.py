@@ -137,7 +137,7 @@ def test_a_newcomers_day_with_a_float_at_each_step(start_with_claude, mock_api):
     day = Day(lab)
     for step in (the_terminal_hides_and_comes_back, an_edit_is_accepted, an_edit_is_rejected, a_command_is_allowed):
         day.step(step)
-    day.nvim.lua("vim.api.nvim_chan_send(vim.bo[require('claude-ide.terminal').bufnr()].channel, '\\27[Z')")
+    day.nvim.lua("vim.api.nvim_chan_send(vim.bo[Ide.terminal.bufnr()].channel, '\\27[Z')")
     day.nvim.wait_screen("accept edits on")
     for step in (what_landed_unasked_is_reviewed_and_undone, the_board_opens_and_closes, its_keys_are_listed):
         day.step(step)

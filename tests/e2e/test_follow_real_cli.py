@@ -9,11 +9,11 @@ pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 LONG = "".join(f"line {number}\n" for number in range(1, 301))
 NOTE = """
 shown = {}
-local preview = require("claude-ide.follow.preview")
+local preview = Ide.follow_preview
 local show = preview.show
 function preview:show(buf, first, last)
   first, last = show(self, buf, first, last)
-  table.insert(shown, { vim.fs.basename(vim.api.nvim_buf_get_name(buf)), first, last, require("claude-ide.base.clock").now() })
+  table.insert(shown, { vim.fs.basename(vim.api.nvim_buf_get_name(buf)), first, last, Ide.clock.now() })
   return first, last
 end
 """
@@ -47,7 +47,7 @@ def test_each_place_is_shown_as_the_cli_gets_there(start_nvim, cli):
     )
     shown = [place[:3] for place in nvim.lua("return shown")]
     assert [place for place in shown if place in wanted] == wanted
-    steps = nvim.lua("return require('claude-ide.follow').steps()")
+    steps = nvim.lua("return Ide.follow.steps()")
     times = {(name, first): at for name, first, _, at in nvim.lua("return shown")}
     late = {}
     for step in steps:
@@ -55,4 +55,4 @@ def test_each_place_is_shown_as_the_cli_gets_there(start_nvim, cli):
         if (name, step["first"]) in times:
             late[name, step["first"]] = times[name, step["first"]] - step["at"]
     print("milliseconds from the end of the call to its place:", late)
-    assert nvim.lua("return require('claude-ide.follow').state()") == "following"
+    assert nvim.lua("return Ide.follow.state()") == "following"

@@ -74,7 +74,7 @@ def right(nvim, row):
 
 def typescript_tells_an_error_and_nothing_of_what_was_there_before(nvim, claude, api, a):
     nvim.wait("#vim.diagnostic.get(0) > 0", what="the error that was there before")
-    works = "require('claude-ide.language.diagnostics.servers').is_working(vim.lsp.get_clients({ bufnr = 0 })[1].id)"
+    works = "Ide.diagnostics_servers.is_working(vim.lsp.get_clients({ bufnr = 0 })[1].id)"
     nvim.wait(f"not {works}", what="the server to have read the project")
 
     def edit(attempt):

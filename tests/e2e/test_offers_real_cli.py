@@ -54,7 +54,7 @@ def session(start_nvim, cli):
     nvim.cmd("cexpr ['a.txt:2:1: broken here']")
     nvim.lua(DIAGNOSTICS)
     claude = cli(nvim)
-    nvim.wait("require('claude-ide.server').clients()[1].state == 'ready'")
+    nvim.wait("Ide.server.clients()[1].state == 'ready'")
     return nvim, claude
 
 
@@ -67,7 +67,7 @@ def test_what_the_editor_has_is_offered_and_reaches_the_model(session, mock_api)
     nvim.cmd("buffer a.txt")
     nvim.keys("ggcwONE<Esc>Vj")
     nvim.wait(
-        "((require('claude-ide.context.selection').latest() or {}).text or ''):find('^ONE\\ntwo')",
+        "((Ide.selection.latest() or {}).text or ''):find('^ONE\\ntwo')",
         what="the selection to be sent",
     )
 

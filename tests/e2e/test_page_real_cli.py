@@ -48,9 +48,9 @@ def test_turns_are_read_as_they_happen_and_written_from_the_page_over_clear_to_t
         opts={"web": {"port": 0, "write": True}}, env={"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1"}
     )
     # Before the CLI starts, so that its hooks report to the server.
-    url = nvim.lua("return (require('claude-ide.web').url())")
+    url = nvim.lua("return (Ide.web.url())")
     begin(nvim, mock_api)
-    pid = nvim.lua("return require('claude-ide.terminal').session().pid")
+    pid = nvim.lua("return Ide.terminal.session().pid")
     browser.size(1200, 2000)
     browser.open(url)
     browser.wait("document.querySelector('#sessions a') !== null", "the session in the list")
@@ -106,7 +106,7 @@ def test_turns_are_read_as_they_happen_and_written_from_the_page_over_clear_to_t
     browser.type("and then")
     browser.key("Enter")
     browser.wait("document.querySelector('#queue li.queued') !== null")
-    nvim.wait("(require('claude-ide.edits.proposal').list()[1] or {}).against ~= nil", what="the diff to be read")
+    nvim.wait("(Ide.proposal.list()[1] or {}).against ~= nil", what="the diff to be read")
     press(browser, ".choice")
     nvim.wait(lambda: file.read_text() == "one\nTWO\n", what="the file")
     browser.wait("!document.querySelector('.card')", "that the card goes")
@@ -138,7 +138,7 @@ def test_turns_are_read_as_they_happen_and_written_from_the_page_over_clear_to_t
 
 def test_a_rule_is_allowed_and_claude_is_stopped_from_the_page(start_with_claude, mock_api, browser):
     nvim = start_with_claude(opts={"web": {"port": 0, "write": True}})
-    url = nvim.lua("return (require('claude-ide.web').url())")
+    url = nvim.lua("return (Ide.web.url())")
     begin(nvim, mock_api)
     browser.size(1200, 2000)
     browser.open(url)

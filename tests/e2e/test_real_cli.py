@@ -14,12 +14,12 @@ from harness.cli import QUESTION, call, version
 pytestmark = [pytest.mark.cli, pytest.mark.dealt]
 """Starting a CLI costs more than ten of its turns: each test is a session, and each comment in it a case of its own."""
 
-ONE_DIFF = "require('claude-ide.edits.proposal').count() == 1"
-SEEN = "(require('claude-ide.edits.proposal').list()[1] or {}).seen"
+ONE_DIFF = "Ide.proposal.count() == 1"
+SEEN = "(Ide.proposal.list()[1] or {}).seen"
 IN_THE_DIFF = f"{ONE_DIFF} and vim.b.claude_ide and vim.b.claude_ide.kind == 'proposal'"
 """From here on keys go to the proposal."""
-NO_DIFF = "require('claude-ide.edits.proposal').count() == 0"
-LOST = "require('claude-ide.server').lost()[1]"
+NO_DIFF = "Ide.proposal.count() == 0"
+LOST = "Ide.server.lost()[1]"
 
 
 @pytest.fixture
@@ -72,9 +72,9 @@ def start_for_a_mention(nvim, cli):
     """Starts the CLI after a mention, which must wait for it, and shows that it arrived."""
     for attempt in range(4):  # no sign says when it listens: a slow CLI drops the mention
         nvim.keys(":ClaudeSend<CR>")
-        nvim.wait("require('claude-ide.context.mention').pending() == 1")
+        nvim.wait("Ide.mention.pending() == 1")
         claude = cli(nvim)
-        nvim.wait("require('claude-ide.context.mention').pending() == 0")
+        nvim.wait("Ide.mention.pending() == 0")
         try:
             claude.wait_screen("@a.txt", PATIENCE if attempt == 3 else PATIENCE / 6)
             break
@@ -82,7 +82,7 @@ def start_for_a_mention(nvim, cli):
             if attempt == 3:
                 raise
             claude.kill()
-            nvim.wait("#require('claude-ide.server').clients() == 0", what="the CLI to be gone")
+            nvim.wait("#Ide.server.clients() == 0", what="the CLI to be gone")
     return claude
 
 
@@ -97,12 +97,12 @@ def test_knows_what_is_shown_selected_and_mentioned(nvim, cli, mock_api):
     claude = cli(nvim)
 
     # It connected by itself and identifies itself.
-    (client,) = nvim.lua("return require('claude-ide.server').clients()")
+    (client,) = nvim.lua("return Ide.server.clients()")
     assert (client["name"], client["version"]) == ("claude-code", version())
-    nvim.wait("require('claude-ide.server').clients()[1].pid", what="the CLI to tell its pid")
-    roots = "return require('claude-ide.server').clients()[1].roots"
+    nvim.wait("Ide.server.clients()[1].pid", what="the CLI to tell its pid")
+    roots = "return Ide.server.clients()[1].roots"
     nvim.wait(lambda: nvim.lua(roots) == [str(nvim.project)], what="the CLI to tell its folder")
-    assert nvim.lua("return require('claude-ide.server').clients()[1].pid") == claude.pid
+    assert nvim.lua("return Ide.server.clients()[1].pid") == claude.pid
 
     # Its prompt shows the file and the selection.
     until_it_listens(nvim, claude)
@@ -287,7 +287,7 @@ def test_what_was_accepted_and_is_not_written_is_reported(nvim, cli, tmp_path):
         return [line for line in nvim.lua("return vim.fn.execute('messages')").splitlines() if "did not write" in line]
 
     def wait_known():
-        nvim.wait("require('claude-ide.edits.watch.expected_write').count() == 0", what="what became of it to be known")
+        nvim.wait("Ide.expected_write.count() == 0", what="what became of it to be known")
 
     # It is written, and formatted.
     accept(f"{read(nvim)} THEN {edit(nvim, 'two', 'TWO')} THEN SAY formatted")
@@ -322,10 +322,10 @@ def test_what_was_accepted_and_is_not_written_is_reported(nvim, cli, tmp_path):
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells which process connects")
 def test_comes_back_to_the_next_neovim_in_the_folder(nvim, start_nvim, cli):
     # As one that `:Claude` started in another terminal, with the tools for agents.
-    tools = nvim.lua('return require("claude-ide.terminal.agent_tools").of("terminal:1")')
+    tools = nvim.lua('return Ide.agent_tools.of("terminal:1")')
     claude = cli(nvim, args=("--ide", *tools))
     kept = nvim.home / ".local/state/nvim/claude-ide/handover"
-    nvim.wait("#require('claude-ide.server').agents() == 1", what="its other connection")
+    nvim.wait("#Ide.server.agents() == 1", what="its other connection")
     (path,) = nvim.wait(lambda: list(kept.glob("*.json")), what="its process to be known")
     nvim.wait(lambda: len(json.loads(path.read_text())["clients"]) == 2, what="both connections to be known")
     # The CLI gives up a connection that drops while it is being made.
@@ -336,12 +336,12 @@ def test_comes_back_to_the_next_neovim_in_the_folder(nvim, start_nvim, cli):
         # It runs already: the CLI tries for 13 s, which a busy machine may need to start a Neovim.
         following.lua('require("claude-ide").connect()')
         following.cmd("edit a.txt")
-        following.wait("#require('claude-ide.server').clients() == 1", what="the CLI to come back")
-        following.wait("require('claude-ide.server').clients()[1].pid", what="the CLI to tell its pid")
-        assert following.lua("return require('claude-ide.server').clients()[1].pid") == claude.pid
+        following.wait("#Ide.server.clients() == 1", what="the CLI to come back")
+        following.wait("Ide.server.clients()[1].pid", what="the CLI to tell its pid")
+        assert following.lua("return Ide.server.clients()[1].pid") == claude.pid
         assert following.locks()[0]["port"] == lock["port"]
-        following.wait("#require('claude-ide.server').agents() == 1", what="its other connection to come back")
-        (agent,) = following.lua("return require('claude-ide.server').agents()")
+        following.wait("#Ide.server.agents() == 1", what="its other connection to come back")
+        (agent,) = following.lua("return Ide.server.agents()")
         assert (agent["run"], agent["pid"]) == ("terminal:1 of the last Neovim", claude.pid)
 
     # After a crash, with another token.
@@ -364,17 +364,17 @@ def test_comes_back_to_the_next_neovim_in_the_folder(nvim, start_nvim, cli):
 
     # Not after it was disconnected.
     third.cmd("Claude disconnect")
-    third.wait("not require('claude-ide.server').is_running()")
+    third.wait("not Ide.server.is_running()")
     assert list(kept.glob("*.json")) == []
 
 
 def test_comes_back_when_the_server_restarts_not_when_it_is_disconnected_and_is_not_alone(nvim, cli):
     first = start_for_a_mention(nvim, cli)
     clear_prompt(first, "@a.txt")
-    before = nvim.lua("return require('claude-ide.server').clients()[1].id")
+    before = nvim.lua("return Ide.server.clients()[1].id")
     nvim.cmd("Claude restart")
     # Five attempts, 13 s in all.
-    again = "local client = require('claude-ide.server').clients()[1] return client and client.state == 'ready' and client.id"
+    again = "local client = Ide.server.clients()[1] return client and client.state == 'ready' and client.id"
     nvim.wait(lambda: (nvim.lua(again) or 0) > before, what="the CLI to come back")
     first.prompt(f"{read(nvim)} THEN {edit(nvim, 'two', 'TWO')} THEN SAY restarted")
     nvim.wait(IN_THE_DIFF)
@@ -387,8 +387,8 @@ def test_comes_back_when_the_server_restarts_not_when_it_is_disconnected_and_is_
     # A diff goes with the server, and its question stays in the terminal. However long that lasts: the port accepts meanwhile.
     first.prompt(f"{edit(nvim, 'one', 'ONE')} THEN SAY offline")
     nvim.wait(IN_THE_DIFF)
-    before = nvim.lua("return require('claude-ide.server').clients()[1].id")
-    nvim.lua("require('claude-ide.server').stop()")
+    before = nvim.lua("return Ide.server.clients()[1].id")
+    nvim.lua("Ide.server.stop()")
     nvim.wait(NO_DIFF)
     first.answer("1")
     first.wait_screen("● offline")
@@ -407,7 +407,7 @@ def test_comes_back_when_the_server_restarts_not_when_it_is_disconnected_and_is_
     first.prompt(f"{edit(nvim, 'three', 'THREE')} THEN SAY first")
     nvim.wait(ONE_DIFF)
     second.prompt(f"{read(nvim, 'b.txt')} THEN {edit(nvim, 'second', '2nd', 'b.txt')}")
-    nvim.wait("require('claude-ide.edits.proposal').count() == 2")  # every prompt closes its own client's tabs
+    nvim.wait("Ide.proposal.count() == 2")  # every prompt closes its own client's tabs
     first.answer("1")
     nvim.wait(ONE_DIFF)
     second.wait_screen(QUESTION)
@@ -423,7 +423,7 @@ def test_comes_back_when_the_server_restarts_not_when_it_is_disconnected_and_is_
     first.prompt(f"{edit(nvim, 'one', 'ONE')} THEN SAY alone")
     nvim.wait(ONE_DIFF)
     nvim.cmd("Claude disconnect")
-    nvim.wait("not require('claude-ide.server').is_running()")
+    nvim.wait("not Ide.server.is_running()")
     nvim.wait(NO_DIFF)
     nvim.cmd("Claude connect")
     first.answer("1")
@@ -433,11 +433,11 @@ def test_comes_back_when_the_server_restarts_not_when_it_is_disconnected_and_is_
     first.wait_screen("switched to another Claude Code session")
     assert text(nvim) == "ONE\nTWO\nTHREE\n"
     # By now it would have come back: it retries at once and after one second.
-    assert nvim.lua("return #require('claude-ide.server').clients()") == 0
+    assert nvim.lua("return #Ide.server.clients()") == 0
     assert nvim.lua(f"return {LOST}.sent_away")
     first.terminal.write("/ide")
     first.wait_screen("Manage IDE integrations")
     first.enter()
     first.answer("\r", "Connect to an IDE")
     first.answer("\r", "Connect to your IDE automatically?")
-    nvim.wait("#require('claude-ide.server').clients() == 1", what="the CLI that was asked to connect")
+    nvim.wait("#Ide.server.clients() == 1", what="the CLI that was asked to connect")

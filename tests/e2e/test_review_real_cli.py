@@ -86,7 +86,7 @@ def test_what_is_changed_in_each_mode_waits_and_is_undone(nvim, cli, tmp_path):
     (nvim.project / "change").write_text(script)
     commit_all(nvim.project)
     nvim.lua("""
-      local checkpoints = require("claude-ide.edits.journal.checkpoints")
+      local checkpoints = Ide.checkpoints
       local take = checkpoints.take
       checkpoints.take = function(folder, is_first, done, since)
         take(folder, is_first, function(...) done(...) taken = true end)
@@ -117,7 +117,7 @@ def test_what_is_changed_in_each_mode_waits_and_is_undone(nvim, cli, tmp_path):
         nvim.wait(lambda expected=expected: nvim.lua(WAITING) == expected, what="three files to wait for a review")
         # Undo only when all is written, so that nothing of the turn counts as a foreign change.
         nvim.wait(
-            "local turns = require('claude-ide.edits.journal').turns() return turns[#turns].ended ~= nil",
+            "local turns = Ide.journal.turns() return turns[#turns].ended ~= nil",
             what="its end",
         )
         nvim.answer(1)
@@ -129,16 +129,14 @@ def test_what_is_changed_in_each_mode_waits_and_is_undone(nvim, cli, tmp_path):
 
     # Edits that could not be announced come from the transcript: Neovim was too busy to answer, the CLI gives up after
     # 500 ms each time, and writes all the same.
-    nvim.lua(
-        "local tool = require('claude-ide.tools.diagnostics').get_diagnostics run, tool.run = tool.run, function() end"
-    )
+    nvim.lua("local tool = Ide.tools_diagnostics.get_diagnostics run, tool.run = tool.run, function() end")
     claude.prompt(steps(nvim, said="unannounced"))
     claude.wait_screen("● unannounced")
     nvim.wait(lambda: nvim.lua(WAITING) == [["a.txt", 2, 2], ["c.txt", 1, 0]], what="two files to wait for a review")
     results = nvim.undo_turn()
     assert all(result["ok"] for result in results)
     assert (contents(nvim, "a.txt"), contents(nvim, "c.txt")) == ("one\ntwo\nthree\n", None)
-    nvim.lua("require('claude-ide.tools.diagnostics').get_diagnostics.run = run")
+    nvim.lua("Ide.tools_diagnostics.get_diagnostics.run = run")
 
     # File by file in the review.
     a, b, c = (str(nvim.project / name) for name in ("a.txt", "b.txt", "c.txt"))
@@ -201,8 +199,8 @@ def test_a_change_that_the_user_did_not_allow_is_warned_of_once_a_turn(start_nvi
 
     # The user allows it here, in the terminal for the session, by a rule of their own.
     said = edits(("one", "ONE"))
-    nvim.wait("(require('claude-ide.edits.proposal').list()[1] or {}).seen", what="the diff")
-    nvim.lua("assert(require('claude-ide.edits.proposal').accept())")
+    nvim.wait("(Ide.proposal.list()[1] or {}).seen", what="the diff")
+    nvim.lua("assert(Ide.proposal.accept())")
     claude.wait_screen(said)
     said = edits(("two", "TWO"), ("three", "THREE"))
     claude.answer("2")  # all edits of the session
@@ -246,7 +244,7 @@ def test_a_change_that_the_user_did_not_allow_is_warned_of_once_a_turn(start_nvi
     switch(claude, "manual mode on")
     claude.prompt(f"{call('Bash', command='sort -o c.txt a.txt', description='Sort')} THEN SAY sorted")
     assert allow_until(claude, nvim, "● sorted")
-    changed = "#require('claude-ide.edits.journal').changes('turn') == 1"
+    changed = "#Ide.journal.changes('turn') == 1"
     nvim.wait(changed, what="what the command did")
     assert not is_warned(None)
 
@@ -269,7 +267,7 @@ def test_a_fresh_claude_says_what_it_has_changed_unasked(start_with_claude, mock
     )
     submit(nvim, mock_api, "go on")
     if mode == "default":
-        nvim.wait("require('claude-ide.edits.proposal').count() == 1", what="the diff")
+        nvim.wait("Ide.proposal.count() == 1", what="the diff")
         return
     nvim.wait_screen("It is done.")
     nvim.wait(lambda: contents(nvim, "a.txt") == "one\n2\nand a half\nthree\n", what="the edit")

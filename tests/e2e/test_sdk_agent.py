@@ -29,7 +29,7 @@ def nvim(start_nvim):
 
 def access_to(nvim):
     """The agents' endpoint and its token."""
-    return nvim.lua('return require("claude-ide.server").agent_access()')
+    return nvim.lua("return Ide.server.agent_access()")
 
 
 def judge(tools, texts):

@@ -152,15 +152,15 @@ def test_what_we_write_has_the_shapes_of_what_the_sdks_write(start_nvim, mock_ap
     environment.pop("TERM")
     nvim = start_nvim(opts={"terminal": {"command": [str(ours), *args]}}, env=environment)
     nvim.cmd("Claude chat")
-    chat = "require('claude-ide.chat').current()"
+    chat = "Ide.chat.current()"
     nvim.wait(f"{chat}.state == 'idle'", what="the chat")
     arguments = json.dumps({"file_path": str(project / "a.txt"), "content": "x\n"})
-    nvim.lua(f"assert(require('claude-ide.chat').say({chat}, (...)))", WRITES.format(arguments))
+    nvim.lua(f"assert(Ide.chat.say({chat}, (...)))", WRITES.format(arguments))
     nvim.wait(
-        "require('claude-ide.edits.proposal').count() == 1 and require('claude-ide.edits.proposal').list()[1].seen",
+        "Ide.proposal.count() == 1 and Ide.proposal.list()[1].seen",
         what="the diff",
     )
-    nvim.lua("assert(require('claude-ide.edits.proposal').accept())")
+    nvim.lua("assert(Ide.proposal.accept())")
     nvim.wait(f"{chat}.state == 'idle'", what="the end of the turn")
     assert (project / "a.txt").read_text() == "x\n"
 
@@ -175,10 +175,10 @@ def test_what_we_write_has_the_shapes_of_what_the_sdks_write(start_nvim, mock_ap
 
     ask("set", setting="model", value="haiku")
     nvim.answer(1)
-    nvim.lua(f"local chat = {chat} require('claude-ide.chat.rewind').to(chat, chat.store:prompts()[1])")
+    nvim.lua(f"local chat = {chat} Ide.chat_rewind.to(chat, chat.store:prompts()[1])")
     nvim.wait(lambda: not (project / "a.txt").exists(), what="the file to be rewound")
     ask("set", setting="mode", value="bypassPermissions")
-    nvim.lua(f"assert(require('claude-ide.chat').say({chat}, (...)))", SLEEPS)
+    nvim.lua(f"assert(Ide.chat.say({chat}, (...)))", SLEEPS)
     nvim.wait(lambda: (project / "begun").exists(), what="the tool to run")
     nvim.lua(f"{chat}:interrupt()")
     nvim.wait(f"{chat}.state == 'idle'", what="the interrupt")

@@ -17,7 +17,7 @@ def test_an_error_of_a_second_file_in_no_window_is_told(start_nvim, cli, mock_ap
     nvim.lua('require("claude-ide").connect()')
     claude = cli(nvim, mode="acceptEdits")
     nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) > 0", what="the server to start")
-    works = "require('claude-ide.language.diagnostics.servers').is_working(vim.lsp.get_clients({ bufnr = 0 })[1].id)"
+    works = "Ide.diagnostics_servers.is_working(vim.lsp.get_clients({ bufnr = 0 })[1].id)"
     nvim.wait(f"not {works}", what="the server to have read the project")
     m, n = str(nvim.project / "m.ts"), str(nvim.project / "n.ts")
 

@@ -48,7 +48,7 @@ def test_a_kept_session_is_resumed_after_the_cli_has_deleted_it(start_with_claud
     (file,) = (home / ".claude" / "projects").glob(f"*/{session}.jsonl")
     nvim.cmd(f"Claude sessions keep {session}")
     nvim.wait_notice("Kept “begin”")
-    nvim.lua("require('claude-ide.terminal').close()")
+    nvim.lua("Ide.terminal.close()")
     nvim.wait(lambda: "cost-state" in file.read_text(), what="the last lines of the CLI")
     nvim.answer()
     nvim.cmd("Claude sessions")

@@ -15,17 +15,15 @@ from harness.scripted_model import Reply
 pytestmark = [pytest.mark.cli, pytest.mark.dealt]
 """Starting a CLI costs more than ten of its turns: each test is a session, and each comment in it a case of its own."""
 
-ONE_DIFF = "require('claude-ide.edits.proposal').count() == 1"
-SEEN = "(require('claude-ide.edits.proposal').list()[1] or {}).seen"
-ACTIVITY = "((require('claude-ide.terminal').session() or {}).state or {}).activity"
+ONE_DIFF = "Ide.proposal.count() == 1"
+SEEN = "(Ide.proposal.list()[1] or {}).seen"
+ACTIVITY = "((Ide.terminal.session() or {}).state or {}).activity"
 FILES = {"a.txt": "one\ntwo\nthree\n"}
 
 
 def open_claude(nvim):
     nvim.keys(":Claude<CR>")
-    ready = (
-        "local client = require('claude-ide.server').clients()[1] or {} return client.state == 'ready' and client.pid"
-    )
+    ready = "local client = Ide.server.clients()[1] or {} return client.state == 'ready' and client.pid"
     nvim.wait(ready, what="the CLI to connect")
     nvim.wait_screen("manual mode on")
 
@@ -79,10 +77,10 @@ def test_the_command_opens_a_connected_cli_beside_the_file_which_is_prompted_fro
     # A question in a hidden terminal is asked here, and waits there.
     nvim.cmd("Claude hide")
     shown = """
-    local buf = require("claude-ide.terminal").bufnr()
+    local buf = Ide.terminal.bufnr()
     return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\\n"):find('touch asked', 1, true) ~= nil
     """
-    send = "vim.fn.chansend(vim.bo[require('claude-ide.terminal').bufnr()].channel, ...)"
+    send = "vim.fn.chansend(vim.bo[Ide.terminal.bufnr()].channel, ...)"
     nvim.lua("notices = {}")
     nvim.lua(send, call("Bash", command="touch asked"))
     nvim.wait(shown, what="the CLI to show the prompt")
@@ -136,7 +134,7 @@ def test_the_reason_for_a_rejection_is_the_next_prompt_word_for_word(start_with_
     nvim.wait(ONE_DIFF)
     for reason, expected in REASONS.items():
         mock_api.script(edit(nvim))
-        nvim.lua("require('claude-ide.edits.proposal').focus()")
+        nvim.lua("Ide.proposal.focus()")
         nvim.wait(SEEN, what="the proposal to have been seen")
         nvim.lua("require('claude-ide').reject(...)", reason.format(project=nvim.project))
         expected = expected.format(project=nvim.project)
@@ -149,7 +147,7 @@ def test_the_reason_for_a_rejection_is_the_next_prompt_word_for_word(start_with_
     nvim.keys("<C-\\><C-n>")
     nvim.wait("vim.api.nvim_get_mode().mode ~= 't'")
     nvim.wait("require('claude-ide').status().diffs == 1")
-    nvim.lua("require('claude-ide.edits.proposal').focus()")
+    nvim.lua("Ide.proposal.focus()")
     nvim.wait(SEEN)
     nvim.keys("ZW")
     nvim.wait_screen("Reason:")
@@ -170,7 +168,7 @@ def terminal_session(nvim, id=None):
     """The terminal's session once its CLI waits for a prompt; with `id`, that session."""
 
     def idle():
-        session = nvim.lua("return require('claude-ide.terminal').session()")
+        session = nvim.lua("return Ide.terminal.session()")
         fits = session and session["state"]["activity"] == "idle" and id in (None, session["id"])
         return session["id"] if fits else None
 
@@ -209,7 +207,7 @@ def test_a_headless_session_is_listed_resumed_and_forked(start_with_claude, mock
     assert terminal_session(nvim, session) == session
     nvim.wait_screen("● the answer is 42")
     nvim.wait("require('claude-ide.statusline').text() == 'Claude idle'", what="the statusline")
-    pid = nvim.lua("return require('claude-ide.terminal').session().pid")
+    pid = nvim.lua("return Ide.terminal.session().pid")
     nvim.keys("<C-\\><C-n>:Claude close<CR>")
     nvim.wait(f"vim.uv.kill({pid}, 0) ~= 0", what="the CLI, which writes to the last, to end")
 
@@ -238,7 +236,7 @@ def test_a_headless_session_is_listed_resumed_and_forked(start_with_claude, mock
 def test_a_script_prompts_claude_beside_or_behind_what_the_user_has_typed(start_with_claude, mock_api, mod):
     nvim = start_with_claude(files=FILES, opts={"hooks": {"mod": mod}})
     begin(nvim, mock_api)
-    bridge = "require('claude-ide.terminal.bridge').of(require('claude-ide.terminal').list()[1])"
+    bridge = "Ide.bridge.of(Ide.terminal.list()[1])"
     nvim.wait(f"({bridge} ~= nil) == {str(mod).lower()}", what="the mod, if there is one")
     nvim.keys("half a sen")
     nvim.wait_screen("half a sen")

@@ -9,8 +9,8 @@ from harness.scripted_model import Reply
 
 pytestmark = [pytest.mark.cli]
 
-ONE_DIFF = "require('claude-ide.edits.proposal').count() == 1"
-SEEN = "(require('claude-ide.edits.proposal').list()[1] or {}).seen"
+ONE_DIFF = "Ide.proposal.count() == 1"
+SEEN = "(Ide.proposal.list()[1] or {}).seen"
 
 
 def open_another(nvim, command, number, mode="manual mode on"):
@@ -19,7 +19,7 @@ def open_another(nvim, command, number, mode="manual mode on"):
     nvim.wait(
         f"""
         local ready = vim.tbl_filter(function(client) return client.state == 'ready' and client.pid end,
-          require('claude-ide.server').clients())
+          Ide.server.clients())
         return #ready == {number}
         """,
         what=f"CLI {number} to connect",
@@ -32,7 +32,7 @@ def text_of(nvim, title):
     """What a terminal shows, visible or not."""
     return nvim.lua(
         """
-        for _, terminal in ipairs(require("claude-ide.terminal").list()) do
+        for _, terminal in ipairs(Ide.terminal.list()) do
           if terminal.spec.title == ... then
             return table.concat(vim.api.nvim_buf_get_lines(terminal:bufnr(), 0, -1, false), "\\n")
           end
@@ -56,7 +56,7 @@ def leave_for_the_file(nvim):
 
 
 def wait_idle(nvim):
-    nvim.wait("((require('claude-ide.terminal').session() or {}).state or {}).activity == 'idle'", what="an idle CLI")
+    nvim.wait("((Ide.terminal.session() or {}).state or {}).activity == 'idle'", what="an idle CLI")
 
 
 def test_what_is_sent_asked_and_answered_reaches_the_right_one_of_three(start_with_claude, mock_api):
@@ -76,7 +76,7 @@ def test_what_is_sent_asked_and_answered_reaches_the_right_one_of_three(start_wi
 
     # The name is the session's title.
     wait_idle(nvim)
-    assert nvim.lua("return require('claude-ide.terminal').session().name") == "parser"
+    assert nvim.lua("return Ide.terminal.session().name") == "parser"
 
     # Hidden, it is the one used last: the next mention is for it, too, and `:Claude` shows it.
     nvim.keys(":Claude<CR>")
@@ -122,14 +122,12 @@ def test_what_is_sent_asked_and_answered_reaches_the_right_one_of_three(start_wi
     assert "use two words" not in text_of(nvim, "parser") + text_of(nvim, "Claude")
 
     # Ended, it leaves the others alone.
-    pids = nvim.lua(
-        "return vim.tbl_map(function(one) return one:live().pid end, require('claude-ide.terminal').list())"
-    )
+    pids = nvim.lua("return vim.tbl_map(function(one) return one:live().pid end, Ide.terminal.list())")
     nvim.cmd("Claude close")
     nvim.wait(f"vim.uv.kill({pids[2]}, 0) ~= 0", what="the third to end")
     assert nvim.lua("return vim.tbl_map(function(pid) return vim.uv.kill(pid, 0) end, ...)", pids[:2]) == [0, 0]
     nvim.cmd("Claude")
-    nvim.wait("require('claude-ide.terminal').current():name() == 'parser'")
+    nvim.wait("Ide.terminal.current():name() == 'parser'")
 
     # Killed with Neovim, they are offered by the next one, with their names.
     records = nvim.home / ".local" / "state" / "nvim" / "claude-ide" / "terminals"
@@ -140,12 +138,12 @@ def test_what_is_sent_asked_and_answered_reaches_the_right_one_of_three(start_wi
     nvim.kill()
     again = start_with_claude(args=["a.txt"], notices=True)
     again.lua('require("claude-ide").connect()')
-    remembered = "#require('claude-ide.terminal.remembered').list() > 0"
+    remembered = "#Ide.terminal_remembered.list() > 0"
     again.wait(remembered, what="the end of the killed Neovim")
     again.answer(1)
     again.cmd("Claude list")
     again.wait("#asked == 1", what="the list")
     assert [line.split()[-2:] for line in again.asked()[0]["lines"]] == [["parser", "begin"]]
     again.wait_screen("● Hello.")
-    again.wait("((require('claude-ide.terminal').session() or {}).state or {}).activity == 'idle'")
-    assert again.lua("return require('claude-ide.terminal').session().name") == "parser"
+    again.wait("((Ide.terminal.session() or {}).state or {}).activity == 'idle'")
+    assert again.lua("return Ide.terminal.session().name") == "parser"

@@ -49,7 +49,7 @@ PROMPTS = itertools.count(1)
 
 def ask(nvim, api, text):
     """Types a prompt into the terminal and waits until the model has it."""
-    buf = nvim.lua('return require("claude-ide.terminal").bufnr()')
+    buf = nvim.lua("return Ide.terminal.bufnr()")
     channel = nvim.lua("return vim.bo[...].channel", buf)
     nvim.wait_screen("❯")
 
@@ -88,7 +88,7 @@ def test_the_model_finds_the_tools_of_the_editor_and_the_user_its_prompts(start_
     nvim = start_with_claude(terminal, args=["main.py"], files=FILES, init_lua=PYRIGHT + SILENT)
     nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) > 0", what="the language server to start")
     nvim.cmd("Claude")
-    nvim.wait("#require('claude-ide.server').agents() == 1", what="the CLI to connect to the endpoint of agents")
+    nvim.wait("#Ide.server.agents() == 1", what="the CLI to connect to the endpoint of agents")
     the_model_finds_and_calls_the_tools_of_the_editor(nvim, mock_api)
     nvim.wait_screen("● all done")
     a_prompt_of_the_editor_is_a_command_of_the_cli(nvim, mock_api)
@@ -127,16 +127,16 @@ def test_what_the_cli_runs_cannot_use_the_tools_in_its_name(start_with_claude, m
     terminal = {"command": ["claude", "--permission-mode", "default", "--allowedTools", "Bash"], "size": 100}
     nvim = start_with_claude(terminal, files={"steal.py": STEAL})
     nvim.cmd("Claude")
-    nvim.wait("#require('claude-ide.server').agents() == 1", what="the CLI to connect to the endpoint of agents")
-    nvim.wait("#require('claude-ide.server').clients() == 1", what="the CLI to connect")
-    lock = nvim.lua("return require('claude-ide.server').info().lock_files[1]")
+    nvim.wait("#Ide.server.agents() == 1", what="the CLI to connect to the endpoint of agents")
+    nvim.wait("#Ide.server.clients() == 1", what="the CLI to connect")
+    lock = nvim.lua("return Ide.server.info().lock_files[1]")
     ask(nvim, mock_api, call("Bash", command=f"{sys.executable} steal.py {lock}", description="Look"))
     nvim.wait(lambda: (nvim.project / "stolen.json").exists(), what="the command to have run")
     assert json.loads((nvim.project / "stolen.json").read_text()) == [[], [403, 403]]
     # The CLI's own connections come back.
-    nvim.lua("require('claude-ide.server').restart()")
-    nvim.wait("#require('claude-ide.server').agents() == 1", what="the CLI to connect again")
-    nvim.wait("#require('claude-ide.server').clients() == 1", what="the CLI to connect again")
+    nvim.lua("Ide.server.restart()")
+    nvim.wait("#Ide.server.agents() == 1", what="the CLI to connect again")
+    nvim.wait("#Ide.server.clients() == 1", what="the CLI to connect again")
 
 
 def the_model_finds_and_calls_the_tools_of_the_editor(nvim, mock_api):
@@ -158,7 +158,7 @@ def the_model_finds_and_calls_the_tools_of_the_editor(nvim, mock_api):
 
 
 def a_prompt_of_the_editor_is_a_command_of_the_cli(nvim, mock_api):
-    channel = nvim.lua('return vim.bo[require("claude-ide.terminal").bufnr()].channel')
+    channel = nvim.lua("return vim.bo[Ide.terminal.bufnr()].channel")
     nvim.wait_screen("❯")
     nvim.lua("vim.api.nvim_chan_send(...)", channel, "/explain_sel")
     nvim.wait_screen("Explain the selection, or the code around")  # the menu: the CLI has loaded it by now
@@ -174,14 +174,14 @@ def escape_in_the_cli_ends_the_request_of_the_language_server(nvim, mock_api):
     nvim.lua("vim.fn.bufload(vim.fn.bufadd('notes.txt'))")
     ask(nvim, mock_api, call("mcp__nvim__definition", path="notes.txt", symbol="Shape", line=1))
     nvim.wait("asked == 1", what="the server to be asked")
-    nvim.lua('vim.api.nvim_chan_send(vim.bo[require("claude-ide.terminal").bufnr()].channel, "\\27")')
+    nvim.lua('vim.api.nvim_chan_send(vim.bo[Ide.terminal.bufnr()].channel, "\\27")')
     nvim.wait("withdrawn == 1", what="the request to be withdrawn")
 
 
 def test_the_cli_runs_code_and_calls_each_tool_that_changes_no_file(start_nvim, cli, mock_api):
     reads = every_tool.READS
     nvim = every_tool.start(start_nvim)
-    argv = nvim.lua('return require("claude-ide.terminal.agent_tools").of("test")')
+    argv = nvim.lua('return Ide.agent_tools.of("test")')
     claude = cli(nvim, args=("--ide", *argv, "--allowedTools", "mcp__nvim"))
     the_model_runs_code_once_the_user_allows_it(nvim, claude, mock_api)
     known = len(tool_results(mock_api))
@@ -197,13 +197,13 @@ def the_model_runs_code_once_the_user_allows_it(nvim, claude, mock_api):
     compute = "x = 6; print('it is', x * 7)"
     claude.prompt(f"{call(tool, code=compute)} THEN {call(tool, code=picture)}")
     claude.wait_screen(QUESTION)
-    assert nvim.lua("return #require('claude-ide.notebook').list()") == 0, "nothing runs before the answer"
+    assert nvim.lua("return #Ide.notebook.list()") == 0, "nothing runs before the answer"
     claude.answer("2")  # and the second without a question
     claude.wait_screen("● Done.", 4 * PATIENCE)
     assert mock_api.seen("it is 42")
     assert mock_api.seen("iVBORw0KGgo"), "a PNG"
     assert mock_api.seen("image/png")
-    [kernel] = nvim.lua("return vim.tbl_map(function(k) return k.state end, require('claude-ide.notebook').list())")
+    [kernel] = nvim.lua("return vim.tbl_map(function(k) return k.state end, Ide.notebook.list())")
     assert kernel == "idle"
 
 
@@ -217,7 +217,7 @@ def test_in_a_mode_that_accepts_edits_the_cli_writes_without_a_review_and_it_is_
     nvim = start_nvim(args=["core.py"], files=files, init_lua=PYRIGHT + RUFF)
     nvim.lua('require("claude-ide").connect()')
     nvim.wait("#vim.lsp.get_clients({ bufnr = 0, method = 'textDocument/rename' }) == 1", what="it to rename")
-    argv = nvim.lua('return require("claude-ide.terminal.agent_tools").of("test")')
+    argv = nvim.lua('return Ide.agent_tools.of("test")')
     claude = cli(nvim, args=("--ide", *argv, "--allowedTools", "mcp__nvim"), mode="acceptEdits")
     steps = [
         (
@@ -251,7 +251,7 @@ def test_in_a_mode_that_accepts_edits_the_cli_writes_without_a_review_and_it_is_
         one_by_one(claude, mock_api, turn, f"turn {first} is over")
         for (tool, _, says), text in zip(turn, tool_results(mock_api)[-len(turn) :], strict=True):
             assert says in text, (tool, text)
-    assert nvim.lua("return #require('claude-ide.edits.proposal').pending()") == 0
+    assert nvim.lua("return #Ide.proposal.pending()") == 0
     assert (nvim.project / "m.py").read_text() == files["m.py"].replace("add", "plus")
     text = (nvim.project / "core.py").read_text()
     assert text.startswith("ONE = 1\ndef plus(a: int, b: int) -> int:\n    return b + a\nTWO = 2\n")

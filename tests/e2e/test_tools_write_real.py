@@ -14,7 +14,7 @@ MODULES = 40
 CORE = "def add(a: int, b: int) -> int:\n    return a + b\n"
 USE = "from core import add\n\n\ndef use_{0}() -> int:\n    return add({0}, 1)\n"
 PYTHON = {"core.py": CORE, **{f"m{i:02}.py": USE.format(i) for i in range(MODULES)}}
-SEEN = "(require('claude-ide.edits.proposal').list()[1] or {}).seen"
+SEEN = "(Ide.proposal.list()[1] or {}).seen"
 
 SERVERS = """
 return #vim.tbl_filter(function(client) return client.name ~= "claude-ide" end, vim.lsp.get_clients())

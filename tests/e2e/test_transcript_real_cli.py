@@ -11,7 +11,7 @@ from harness.scripted_model import Reply
 pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 
 SESSION = """
-local live = require("claude-ide.sessions").live()[1]
+local live = Ide.sessions.live()[1]
 return live and live.id
 """
 
@@ -106,7 +106,7 @@ def test_a_conversation_is_followed_as_it_happens(nvim, cli, mock_api):
     nvim.wait_screen("── continued in session")
 
 
-HOOKS = "return select(2, require('claude-ide.terminal.hooks').of({ 'claude' }, {}, vim.fn.getcwd()))[1]"
+HOOKS = "return select(2, Ide.hooks.of({ 'claude' }, {}, vim.fn.getcwd()))[1]"
 
 
 def test_an_answer_is_shown_while_it_is_said(nvim, cli, mock_api):

@@ -95,9 +95,9 @@ def once_nothing_is_served_who_takes_the_port_is_asked_nothing(nvim, site, mock_
         mock_api.script(
             Reply(calls=[("Bash", {"command": f"touch {made}", "description": "make it"})]), Reply(text="Made later.")
         )
-        nvim.lua("require('claude-ide.terminal.prompt').submit(require('claude-ide.terminal').bufnr(), 'go on', false)")
+        nvim.lua("Ide.terminal_prompt.submit(Ide.terminal.bufnr(), 'go on', false)")
         nvim.wait(f"{PENDING} == 1", what="the question in Neovim")
-        nvim.lua("require('claude-ide.terminal').back()")  # the CLI's own dialog is there
+        nvim.lua("Ide.terminal.back()")  # the CLI's own dialog is there
         nvim.wait_kind("question")
         assert not made.exists() and not came(other)
         nvim.keys_count()
@@ -180,7 +180,7 @@ def a_changeset_is_accepted_over_the_socket_and_written_whole(nvim, reader, mock
 
 
 def code_runs_once_it_is_allowed_over_the_socket(nvim, reader, mock_api):
-    nvim.wait("require('claude-ide.notebook.interpreter').is_available()", what="the Python to be found")
+    nvim.wait("Ide.notebook_interpreter.is_available()", what="the Python to be found")
     made = nvim.project / "by-code.txt"
     code = f"open({str(made)!r}, 'w').write('made')"
     asked = say(reader, mock_api, ("mcp__ide__executeCode", {"code": code}))
@@ -202,14 +202,14 @@ def test_a_chats_question_plan_and_permission_are_answered_over_the_socket(start
     nvim = start_with_claude(terminal={"command": ["claude", "--permission-mode", "plan"]}, opts=WRITE)
     mock_api.script(Reply(text="Hello."))
     nvim.lua("vim.cmd.Claude({ args = { 'chat', 'begin' } })")
-    nvim.wait("require('claude-ide.chat').current().state == 'idle'", what="the turn to be over")
-    site, session = Site(nvim), nvim.lua("return require('claude-ide.chat').current().session")
+    nvim.wait("Ide.chat.current().state == 'idle'", what="the turn to be over")
+    site, session = Site(nvim), nvim.lua("return Ide.chat.current().session")
     nvim.wait(lambda: site.has(session), what="the session to be listed")
     sent = str(mock_api.conversation()) + str(mock_api.requests[-1].get("system", ""))
     folder = str(nvim.home / ".claude/plans")
     path = next(part for part in sent.replace("\\n", " ").split() if part.startswith(folder) and ".md" in part)
     path = path[: path.index(".md") + 3]
-    idle = "require('claude-ide.chat').current().state == 'idle'"
+    idle = "Ide.chat.current().state == 'idle'"
     with site.read(session) as reader:
         reader.until({"type": "caught_up"})
         asked = say(reader, mock_api, ("AskUserQuestion", {"questions": QUESTIONS}))
@@ -225,7 +225,7 @@ def test_a_chats_question_plan_and_permission_are_answered_over_the_socket(start
         nvim.wait("vim.fn.bufnr('Claude (plan)') ~= -1", what="the plan in Neovim")
         decide(reader, asked, "accepted", choice="accept")
         nvim.wait("vim.fn.bufwinid('Claude (plan)') == -1", what="the plan to go")
-        nvim.wait("require('claude-ide.chat').current().mode == 'default'", what="the mode after a plan")
+        nvim.wait("Ide.chat.current().mode == 'default'", what="the mode after a plan")
         nvim.wait(idle)
         made = nvim.project / "made.txt"
         touch = ("Bash", {"command": f"touch {made}", "description": "make a file"})

@@ -102,7 +102,7 @@ def allow(nvim):
 
 
 TAKE_IT_FOR_IDLE = """
-local route, prompt = require("claude-ide.outbox.route"), require("claude-ide.terminal.prompt")
+local route, prompt = Ide.outbox_route, Ide.terminal_prompt
 local of, is_ready = route.of, prompt.is_ready
 route.of = function(...)
   local found = assert(of(...))
@@ -142,7 +142,7 @@ def a_diff_is_accepted_and_written_once(nvim, site, reader, mock_api):
         decision = reader.until({"type": "decision", "kind": "diff"})
         assert "-two\n+TWO" in decision["files"][0]["diff"]
         assert file.read_text() == "one\ntwo\n"
-        nvim.wait("(require('claude-ide.edits.proposal').list()[1] or {}).against ~= nil", what="the file to be read")
+        nvim.wait("(Ide.proposal.list()[1] or {}).against ~= nil", what="the file to be read")
         other.until({"type": "decision", "id": decision["id"]})
         reader.say(type="decide", id=decision["id"], choice="accept")
         for socket in (reader, other):
@@ -171,7 +171,7 @@ def after_clear_the_socket_goes_along_and_writes_to_the_new_session(nvim, reader
 
 def one_that_is_killed_takes_what_waits_along_and_then_goes_on_anew(nvim, site, mock_api):
     session = nvim.lua(SESSION)
-    pid = nvim.lua("return require('claude-ide.terminal').session().pid")
+    pid = nvim.lua("return Ide.terminal.session().pid")
     with site.read(session) as reader:
         reader.until({"type": "caught_up"})
         mock_api.script(Reply(calls=[("Bash", {"command": "sleep 1; echo > slow", "description": "wait"})]))
@@ -183,7 +183,7 @@ def one_that_is_killed_takes_what_waits_along_and_then_goes_on_anew(nvim, site, 
         assert reader.until({"type": "unqueued", "id": "end1"})["reason"] == "Claude has ended"
         reader.once(lambda frame: frame.get("state") == "gone", what="the end of the process")
         # A message now starts it again, where it was.
-        nvim.wait("not require('claude-ide.terminal').is_running()", what="the terminal to have seen the end")
+        nvim.wait("not Ide.terminal.is_running()", what="the terminal to have seen the end")
         mock_api.script(Reply(text="Back."))
         reader.say(type="user_message", id="end2", content="are you there?")
         reader.until({"type": "ack", "id": "end2"})
@@ -197,8 +197,8 @@ def test_a_chat_is_written_to_and_read_as_it_speaks(start_with_claude, mock_api)
     nvim = start_with_claude(opts=OPTS)
     mock_api.script(Reply(text="Hello."))
     nvim.lua("vim.cmd.Claude({ args = { 'chat', 'begin' } })")
-    nvim.wait("require('claude-ide.chat').current().state == 'idle'", what="the turn to be over")
-    site, session = Site(nvim), nvim.lua("return require('claude-ide.chat').current().session")
+    nvim.wait("Ide.chat.current().state == 'idle'", what="the turn to be over")
+    site, session = Site(nvim), nvim.lua("return Ide.chat.current().session")
     nvim.wait(lambda: site.has(session), what="the session to be listed")
     file = nvim.project / "new.txt"
     with site.read(session) as reader:
@@ -219,7 +219,7 @@ def test_a_chat_is_written_to_and_read_as_it_speaks(start_with_claude, mock_api)
         assert decision["kind"] == "diff" and "+new" in decision["files"][0]["diff"]
         reader.say(type="user_message", id="m3", content="and then?")
         reader.until({"type": "queued", "id": "m3"})
-        nvim.wait("(require('claude-ide.edits.proposal').list()[1] or {}).against ~= nil")
+        nvim.wait("(Ide.proposal.list()[1] or {}).against ~= nil")
         mock_api.script(Reply(text="Written."), Reply(text="Nothing."))
         reader.say(type="decide", id=decision["id"], choice="accept")
         reader.until({"type": "decision_closed", "id": decision["id"], "outcome": "accepted"})

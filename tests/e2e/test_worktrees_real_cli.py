@@ -25,11 +25,11 @@ def test_it_finds_the_neovim_of_another_work_tree_as_the_option_says(start_nvim,
         claude.wait_screen("Found 1 other running IDE")
     finally:
         claude.kill()
-    assert nvim.lua("return #require('claude-ide.server').clients()") == 0
+    assert nvim.lua("return #Ide.server.clients()") == 0
 
     # In the lock file: `/ide` lists it, and with `--ide` it connects by itself.
     nvim.lua("require('claude-ide').setup({ workspace = { worktrees = 'all' } })")
-    nvim.lua("require('claude-ide.server.workspace').announce()")
+    nvim.lua("Ide.workspace.announce()")
     nvim.wait(lambda: str(fix) in nvim.locks()[0]["workspaceFolders"])
     claude = Cli(nvim.home, fix, mock_api, args=())
     try:
@@ -40,25 +40,23 @@ def test_it_finds_the_neovim_of_another_work_tree_as_the_option_says(start_nvim,
         claude.kill()
     cli(nvim, cwd=fix)
     # It is asked for them when it is ready.
-    nvim.wait(
-        lambda: nvim.lua("return require('claude-ide.server').clients()[1].roots") == [str(fix)], what="its roots"
-    )
+    nvim.wait(lambda: nvim.lua("return Ide.server.clients()[1].roots") == [str(fix)], what="its roots")
 
 
 PROPOSED = """
 local found = {}
-for _, one in ipairs(require("claude-ide.edits.proposal").list()) do found[one.path] = one.id end
+for _, one in ipairs(Ide.proposal.list()) do found[one.path] = one.id end
 return found
 """
 CHANGED_BY = """
-for _, client in ipairs(require("claude-ide.server").clients()) do
-  if require("claude-ide.terminal").name_of(client) == ... then
-    return #(require("claude-ide.edits.journal").files_to_review()[client.id] or {})
+for _, client in ipairs(Ide.server.clients()) do
+  if Ide.terminal.name_of(client) == ... then
+    return #(Ide.journal.files_to_review()[client.id] or {})
   end
 end
 """
 TO_REVIEW = """
-return vim.tbl_map(function(change) return change.path end, require("claude-ide.edits.journal").changes())
+return vim.tbl_map(function(change) return change.path end, Ide.journal.changes())
 """
 
 
@@ -72,7 +70,7 @@ def ended(nvim, words):
     """Whether a terminal shows the end of its turn."""
     return nvim.lua(
         """
-        for _, terminal in ipairs(require("claude-ide.terminal").list()) do
+        for _, terminal in ipairs(Ide.terminal.list()) do
           local lines = vim.api.nvim_buf_get_lines(terminal:bufnr(), 0, -1, false)
           if table.concat(lines, "\\n"):find("● " .. ..., 1, true) then return terminal:name() end
         end
@@ -96,16 +94,16 @@ def go_to(nvim, folder):
 
 def begin(nvim, command, prompt):
     """Starts a CLI, and gives it a prompt once it is connected: the scripted model is quicker than that."""
-    count = nvim.lua("return #require('claude-ide.terminal').list()") + 1
+    count = nvim.lua("return #Ide.terminal.list()") + 1
     nvim.lua(command)
     ready = """
-        return #vim.tbl_filter(function(one) return one.state == "ready" and one.pid end, require("claude-ide.server").clients())
+        return #vim.tbl_filter(function(one) return one.state == "ready" and one.pid end, Ide.server.clients())
     """
     nvim.wait(lambda: nvim.lua(ready) == count, what=f"the CLI of {command} to connect")
-    nvim.wait(f"require('claude-ide.terminal').list()[{count}]:live()", what="its record")
+    nvim.wait(f"Ide.terminal.list()[{count}]:live()", what="its record")
     submit = f"""
-        local terminal = require("claude-ide.terminal").list()[{count}]
-        return require("claude-ide.terminal.prompt").submit(terminal:bufnr(), ..., false)
+        local terminal = Ide.terminal.list()[{count}]
+        return Ide.terminal_prompt.submit(terminal:bufnr(), ..., false)
     """
     nvim.wait(lambda: nvim.lua(submit, prompt), what="the prompt to be taken")
 
@@ -132,18 +130,18 @@ def test_five_clis_in_three_work_trees_each_get_their_own_answers(start_with_cla
     nvim.wait(lambda: set(nvim.lua(PROPOSED)) == paths, what="three diffs")
     nvim.wait(f"{PENDING} == 4", what="the permission")
     nvim.wait(lambda: nvim.lua(TO_REVIEW) == [str(fix / "new.txt")], what="the change to review")
-    roots = "return vim.tbl_map(function(one) return one.roots[1] end, require('claude-ide.server').%s())"
+    roots = "return vim.tbl_map(function(one) return one.roots[1] end, Ide.server.%s())"
     for kind in ("clients", "agents"):  # its two connections, the second for the editor's tools
         assert sorted(nvim.lua(roots % kind)) == sorted(map(str, [project, fix, fix, docs, docs])), kind
 
     # Each answer is for its own.
     ids = nvim.lua(PROPOSED)
-    nvim.lua("require('claude-ide.edits.proposal').accept(...)", ids[str(docs / "docs.txt")])
-    nvim.lua("require('claude-ide.edits.proposal').reject(...)", ids[str(fix / "a.txt")])
-    nvim.lua("require('claude-ide.edits.proposal').accept(...)", ids[str(project / "a.txt")])
+    nvim.lua("Ide.proposal.accept(...)", ids[str(docs / "docs.txt")])
+    nvim.lua("Ide.proposal.reject(...)", ids[str(fix / "a.txt")])
+    nvim.lua("Ide.proposal.accept(...)", ids[str(project / "a.txt")])
     nvim.wait(lambda: ended(nvim, "HERE is over") == "here" and ended(nvim, "DOCS is over") == "docs")
     nvim.wait(f"{PENDING} == 1")
-    nvim.lua("local all = require('claude-ide.requests') all.focus(all.pending()[1])")
+    nvim.lua("local all = Ide.requests all.focus(all.pending()[1])")
     nvim.wait_kind("question")
     nvim.wait_screen("Claude wants to use Bash · maker")
     nvim.keys("y")
@@ -163,20 +161,20 @@ def test_five_clis_in_three_work_trees_each_get_their_own_answers(start_with_cla
     assert "1 to review" in next(line for line in lines if "writer" in line)
 
     # A review is undone in its worktree; the end of another one takes nothing from the rest.
-    nvim.lua("assert(require('claude-ide.edits.journal.undo').undo(...))", str(fix / "new.txt"))
+    nvim.lua("assert(Ide.journal_undo.undo(...))", str(fix / "new.txt"))
     nvim.wait(lambda: not (fix / "new.txt").exists())
     git(project, "commit", "-qam", "here")
     go_to(nvim, docs)
     nvim.cmd("Claude worktree done")
     nvim.wait_notice("to review there. Then `:Claude worktree done` again.")
-    nvim.lua("require('claude-ide.edits.review').close()")
+    nvim.lua("Ide.review.close()")
     go_to(nvim, docs)
     for path in nvim.lua(TO_REVIEW):
-        nvim.lua("assert(require('claude-ide.edits.journal.undo').keep(...))", path)
+        nvim.lua("assert(Ide.journal_undo.keep(...))", path)
     nvim.answer(2, "all of docs", 1)
     nvim.cmd("Claude worktree done")
     nvim.wait_notice("docs is in main now.")
     assert nvim.asked()[-1]["prompt"] == "docs · 1 commit not in main", "an empty prompt of the CLI is no text"
     assert not docs.exists() and (project / "docs.txt").read_text() == "DOCS\n"
     assert git(project, "status", "--porcelain") == ""
-    assert nvim.lua("return #require('claude-ide.terminal').list()") == 3
+    assert nvim.lua("return #Ide.terminal.list()") == 3

@@ -1,4 +1,4 @@
-"""A recording stand-in for `claude-ide.server`, for tests of the messages to clients and their timing.
+"""A recording stand-in for the module `server`, for tests of the messages to clients and their timing.
 
 It has the functions that selection and mentions use. The test adds and removes clients.
 """
@@ -9,7 +9,7 @@ from .nvim import Nvim
 _LUA = """
 local M = { sent = {}, list = {}, running = true, last = nil, refuse = {} }
 
-local publish = require("claude-ide.base.bus").emit
+local publish = Ide.bus.emit
 
 function M.is_running() return M.running end
 function M.start() if not M.running then M.running = true publish("server_started", {}) end return {} end
@@ -57,9 +57,9 @@ function M.disconnect(id)
   end
 end
 
-package.loaded["claude-ide.server"] = M
+package.loaded[Ide("server")] = M
 for _, name in ipairs({ ... }) do
-  require("claude-ide." .. name).attach()
+  Ide[name].attach()
 end
 """
 
@@ -72,7 +72,7 @@ class FakeServer:
         nvim.lua(_LUA, *modules)
 
     def _call(self, function: str, *args: object) -> None:
-        self.nvim.lua(f'require("claude-ide.server").{function}(...)', *args)
+        self.nvim.lua(f"Ide.server.{function}(...)", *args)
 
     def connect(self, id: int = 1, roots: list[str] | None = None, state: str = "ready") -> None:
         self._call("connect", id, [str(root) for root in roots or []], state)
@@ -85,11 +85,11 @@ class FakeServer:
 
     def used_last(self, id: int) -> None:
         """Makes a client the most recent caller of a tool."""
-        self.nvim.lua('require("claude-ide.server").last = ...', id)
+        self.nvim.lua("Ide.server.last = ...", id)
 
     def refuse(self, id: int, refuses: bool = True) -> None:
         """Makes the notifications to a client fail, as after it disconnected."""
-        self.nvim.lua('local id, refuses = ... require("claude-ide.server").refuse[id] = refuses or nil', id, refuses)
+        self.nvim.lua("local id, refuses = ... Ide.server.refuse[id] = refuses or nil", id, refuses)
 
     def sent(self, method: str) -> list[dict[str, object]]:
         """The params of every notification of a method that went to all clients, in order."""
@@ -100,7 +100,7 @@ class FakeServer:
         return self.nvim.lua(
             """
             local found = {}
-            for _, message in ipairs(require("claude-ide.server").sent) do
+            for _, message in ipairs(Ide.server.sent) do
               if message.method == ... then
                 table.insert(found, {
                   params = vim.json.decode(message.json),

@@ -121,6 +121,7 @@ local MODULES = {
   outbox_reason = "outbox.reason",
   outbox_receiver = "outbox.receiver",
   outbox_route = "outbox.route",
+  outbox_transport = "outbox.transport",
   requests = "requests",
   form_field = "requests.card.form_field",
   card_plan = "requests.card.plan",

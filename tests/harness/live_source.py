@@ -1,10 +1,10 @@
 """A chat without an agent: the test says the messages, the last one word by word."""
 
 LIVE = """
-live = { asked = 0, block = 0, store = require("claude-ide.chat.store").new() }
+live = { asked = 0, block = 0, store = Ide.chat_store.new() }
 function live.limits(split_at, most) live.store:change({ limits = { split_at = split_at, most = most } }) end
 live.limits(1e12, 1e12) -- a message is one row
-live.source = require("claude-ide.chat.source").new({
+live.source = Ide.chat_source.new({
   number = 0, session = "live", title = "A chat", speaker = "Claude", cwd = vim.uv.cwd(), store = live.store,
   facts = function() return {} end, runs = function() return true end,
 })
@@ -27,10 +27,10 @@ end
 -- The last one goes on.
 function live.append(text) live.store:append(live.block, "text", text) end
 
-function live.view() return require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf()) end
+function live.view() return Ide.open_views.of_buffer(vim.api.nvim_get_current_buf()) end
 function live.is_quiet()
   local view = live.view()
-  local loader = require("claude-ide.transcript.loader")
+  local loader = Ide.transcript_loader
   return view ~= nil and not view.busy and not view.again and not view.colouring
     and view.canvas.heights:len() == live.store:info().len
     and #loader.urgent(view) == 0 and #loader.others(view) == 0
@@ -40,7 +40,7 @@ end
 function live.shown()
   local marks = {}
   local buf = vim.api.nvim_get_current_buf()
-  local colours = require("claude-ide.transcript.canvas").colours
+  local colours = Ide.transcript_canvas.colours
   for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, colours, 0, -1, { details = true })) do
     local more = mark[4]
     local end_row, end_col = more.end_row or mark[2], more.end_col or mark[3]
@@ -68,7 +68,7 @@ function live.lines_set(fn)
   count = nil
   return result
 end
-require("claude-ide.transcript").open({ source = live.source })
+Ide.transcript.open({ source = live.source })
 """
 
 

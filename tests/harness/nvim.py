@@ -28,14 +28,14 @@ ROOT = Path(__file__).resolve().parents[2]
 VERSIONS = ("0.10", "0.11", "0.12")
 NAMES = ("--cmd", f"lua dofile({json.dumps(str(ROOT / 'tests' / 'harness' / 'ide.lua'))})")
 """Gives a Neovim, whatever it is started with, the names of the plugin's modules."""
-PENDING = "#require('claude-ide.requests').pending()"
+PENDING = "#Ide.requests.pending()"
 """How many requests wait for the user, in Lua."""
 
 
 _UNDO = """
-local turn, undo = ..., require("claude-ide.edits.journal.undo")
+local turn, undo = ..., Ide.journal_undo
 undone = nil
-require("claude-ide.edits.journal").when_known(function()
+Ide.journal.when_known(function()
   turn = turn or undo.undoable_turn()
   if not turn then
     undone = {}
@@ -177,13 +177,13 @@ class Nvim:
 
     def keys_count(self) -> None:
         """Ends the input guard's wait: everything has been visible for long and no typing goes on, so the next key counts."""
-        self.lua("local times = require('claude-ide.base.guard_times') times.unread, times.gap = 0, 0")
+        self.lua("local times = Ide.guard_times times.unread, times.gap = 0, 0")
 
     def modules_are_cached(self) -> None:
         """Waits until all modules of the plugin are loaded or cached, so that none is read from disk any more."""
         self.wait(
             """
-            local root = require("claude-ide.library.native").plugin_root() .. "/lua/"
+            local root = Ide.native.plugin_root() .. "/lua/"
             local function is_module(name) return name:match("%.lua$") end
             return vim.iter(vim.fs.find(is_module, { path = root .. "claude-ide", limit = 1000 })):all(function(path)
               local module = path:sub(#root + 1, -5):gsub("/", "."):gsub("%.init$", "")
@@ -224,7 +224,7 @@ class Nvim:
 
     def start_server(self) -> None:
         """Starts the plugin's server, without a client."""
-        self.lua("assert(require('claude-ide.server').start())")
+        self.lua("assert(Ide.server.start())")
 
     def keep_notices(self, *, shown: bool = False) -> None:
         """Records the calls of `vim.notify` instead of showing them. `start_nvim(notices=True)` does so from the start."""
@@ -353,7 +353,7 @@ _NO_PROVIDERS = "vim.g.loaded_python3_provider = 0"
 """Else each first Python file makes Neovim run `python3`; pyenv's shim alone costs 0.7 s."""
 
 
-_READS_NOTHING_AHEAD = "require('claude-ide.library.update').keep = function() end"
+_READS_NOTHING_AHEAD = "Ide.library_update.keep = function() end"
 """Modules are read on first use: reading all of them ahead takes 70 ms of a processor (`tests/bench/run.py --only costs`)."""
 
 

@@ -67,8 +67,8 @@ class Site:
 
     def __init__(self, nvim):
         self.nvim = nvim
-        nvim.lua("assert(require('claude-ide.web').start())")
-        self.info = nvim.lua("return require('claude-ide.web').info()")
+        nvim.lua("assert(Ide.web.start())")
+        self.info = nvim.lua("return Ide.web.info()")
         self.at = f"127.0.0.1:{self.info['port']}"
         self.headers = {"Authorization": f"Bearer {self.info['token']}"}
 

@@ -44,11 +44,11 @@ def begin(start_nvim, tmp_path, *, setup=None, patience=None, args="", files=Non
     """A Neovim with a chat with that agent in it; `chosen` answers what is asked as it begins."""
     nvim = start_nvim(files=files or {}, opts={"agents": {"scripted": scripted(tmp_path, setup)}, **(opts or {})})
     if patience:
-        nvim.lua("require('claude-ide.chat.acp').PATIENCE_MS = ...", patience)
+        nvim.lua("Ide.acp.PATIENCE_MS = ...", patience)
     if chosen:
         nvim.answer(*chosen)
     nvim.lua("vim.cmd('Claude chat --agent scripted ' .. ...)", args)
-    nvim.wait("require('claude-ide.chat').current() ~= nil", what="the chat")
+    nvim.wait("Ide.chat.current() ~= nil", what="the chat")
     return nvim
 
 

@@ -4,21 +4,21 @@ from harness.files import bytes_of
 
 _PREPARE = """
 _G.answers = {}
-local requests, changeset = require("claude-ide.requests"), require("claude-ide.edits.changeset")
+local requests, changeset = Ide.requests, Ide.changeset
 _G.requester = requests.requester({
   name = "Claude", writes = "editor",
   answer = function(handle, answer, err)
     local report = answer and answer.report
     answers[#answers + 1] = {
       handle = handle, outcome = answer and answer.outcome, words = answer and answer.words, err = err,
-      text = report and require("claude-ide.edits.changeset.report").text(report, 6000),
+      text = report and Ide.changeset_report.text(report, 6000),
     }
   end,
   tell = function() end,
   cannot_hear = function() end,
 })
 function _G.is_seen()
-  return vim.iter(require("claude-ide.edits.proposal").list()):any(function(one) return one.id == (proposed or {}).id and one.seen end)
+  return vim.iter(Ide.proposal.list()):any(function(one) return one.id == (proposed or {}).id and one.seen end)
 end
 function _G.uri(name) return vim.uri_from_fname(vim.uv.cwd() .. "/" .. name) end
 function _G.edit(first_line, first, last_line, last, text)
@@ -36,7 +36,7 @@ function _G.propose(workspace_edit, opts)
       answers[#answers + 1] = { err = err or "nothing" }
       return
     end
-    _G.proposed = require("claude-ide.edits.proposal").propose(_G.requester, opts.handle or "r", {
+    _G.proposed = Ide.proposal.propose(_G.requester, opts.handle or "r", {
       tab_name = opts.title or "Rename a to b", files = files, plan = { notes = notes, unasked = opts.unasked },
     })
   end)
@@ -55,7 +55,7 @@ for _, autocmd in ipairs(vim.api.nvim_get_autocmds({})) do
 end
 return {
   buffers = names, groups = vim.tbl_keys(groups), tabs = #vim.api.nvim_list_tabpages(), wins = #vim.api.nvim_list_wins(),
-  pending = #require("claude-ide.requests").pending(),
+  pending = #Ide.requests.pending(),
 }
 """
 

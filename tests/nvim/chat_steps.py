@@ -56,19 +56,19 @@ def to_transcript(nvim):
 
 def chat(nvim, code):
     """Runs Lua with `chat`, the one shown last."""
-    return nvim.lua(f"local chat = require('claude-ide.chat').current() {code}")
+    return nvim.lua(f"local chat = Ide.chat.current() {code}")
 
 
 # Rows are drawn in turns of the loop, the last one first: neither the last words nor the end of a turn mean that all is drawn.
 _DRAWN = """
 local function is_drawn(view)
-  local loader = require("claude-ide.transcript.loader")
+  local loader = Ide.transcript_loader
   return not (view.busy or view.again or view.queued_changes)
     and view.canvas.heights:len() == view.source:info().len
     and #loader.urgent(view) == 0 and #loader.others(view) == 0
 end
 for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-  local view = require("claude-ide.transcript.open_views").of_buffer(buf)
+  local view = Ide.open_views.of_buffer(buf)
   if view and view.source.is_chat and #vim.fn.win_findbuf(buf) > 0 and not is_drawn(view) then return false end
 end
 """
@@ -82,7 +82,7 @@ def wait_text(nvim, words):
 
 def wait_idle(nvim):
     """Waits until the turn is over and the chat shows all of it."""
-    idle = "return require('claude-ide.chat').current().state == 'idle'"
+    idle = "return Ide.chat.current().state == 'idle'"
     nvim.wait(_DRAWN + idle, what="the turn to be over")
 
 
@@ -102,19 +102,19 @@ def wait_asked(nvim, words):
 def wait_diff(nvim, count=1):
     """Waits until a diff is shown and counts as seen."""
     nvim.wait(
-        f"require('claude-ide.edits.proposal').count() == {count} and require('claude-ide.edits.proposal').list()[1].seen",
+        f"Ide.proposal.count() == {count} and Ide.proposal.list()[1].seen",
         what="a diff",
     )
 
 
 def accept(nvim):
     """Accepts the proposal, or the changeset, that is shown."""
-    nvim.lua("assert(require('claude-ide.edits.proposal').accept())")
+    nvim.lua("assert(Ide.proposal.accept())")
 
 
 def reject(nvim, reason=None):
     """Rejects it."""
-    nvim.lua("assert(require('claude-ide.edits.proposal').reject(nil, ...))", *([reason] if reason else []))
+    nvim.lua("assert(Ide.proposal.reject(nil, ...))", *([reason] if reason else []))
 
 
 def edit_proposal(nvim, first, last, lines):
@@ -147,7 +147,7 @@ def at_work_in(folder):
 def say(nvim, words):
     """Says something to the agent, like `:Claude chat`."""
     nvim.lua(
-        "local chats = require('claude-ide.chat') local ok, err = chats.say(chats.current(), ...) assert(ok, err)",
+        "local chats = Ide.chat local ok, err = chats.say(chats.current(), ...) assert(ok, err)",
         words,
     )
 

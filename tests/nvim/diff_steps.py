@@ -10,14 +10,14 @@ _PREPARE = """
 _G.answers = {}
 function _G.propose(id, client, path, contents, name)
   local args = { old_file_path = path, new_file_path = path, new_file_contents = contents, tab_name = name }
-  require("claude-ide.tools.claude_client").open_diff.run(args, function(result, err)
+  Ide.claude_client.open_diff.run(args, function(result, err)
     local list = answers[id] or {}
     answers[id] = list
     list[#list + 1] = result or { outcome = "error", message = err and err.message }
   end, { id = id, client = client, name = "open_diff", at = 0 })
 end
 -- A terminal in use is that of the client.
-require("claude-ide.terminal").is_focused_on = function() return vim.bo.buftype == "terminal" end
+Ide.terminal.is_focused_on = function() return vim.bo.buftype == "terminal" end
 """
 
 _TRACES = """
@@ -36,17 +36,17 @@ return {
   autocmds = autocmds,
   tabs = #vim.api.nvim_list_tabpages(),
   wins = #vim.api.nvim_list_wins(),
-  pending = require("claude-ide.edits.proposal").count(),
+  pending = Ide.proposal.count(),
 }
 """
 
 _SEEN = """
 local id = ...
-return vim.iter(require("claude-ide.edits.proposal").list()):any(function(diff) return diff.id == id and diff.seen end)
+return vim.iter(Ide.proposal.list()):any(function(diff) return diff.id == id and diff.seen end)
 """
 
 LOOK_MS = 1000
-"""Longer than a user must have looked at a proposal shown during typing, or after a decision (`base/guard_times.lua`)."""
+"""Longer than a user must have looked at a proposal shown during typing, or after a decision (`Ide.guard_times`)."""
 
 CLEAN = {"buffers": [], "autocmds": [], "tabs": 1, "wins": 1, "pending": 0}
 

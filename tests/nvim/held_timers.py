@@ -1,4 +1,4 @@
-"""Control of the product's timers (`base/timer.lua`): a test ends some, however slow the machine is.
+"""Control of the product's timers (`Ide.timer`): a test ends some, however slow the machine is.
 
 Held timers end only by the test; known timers end by themselves, or sooner by `pass_time`.
 """
@@ -9,7 +9,7 @@ from harness.nvim import Nvim
 CLOSED_DIFF = ("close an accepted diff", "restore the keys of a closed diff")
 
 _HOLD = """
-local timer, names = require("claude-ide.base.timer"), ...
+local timer, names = Ide.timer, ...
 local new, held, holding = timer.new, {}, true
 local function let_go(one)
   local fn = one.fn
@@ -60,7 +60,7 @@ def let_timers_go(nvim: Nvim) -> int:
 
 
 _KNOW = """
-local timer, names = require("claude-ide.base.timer"), ...
+local timer, names = Ide.timer, ...
 local new, known = timer.new, setmetatable({}, { __mode = "k" })
 function _G.pass_time()
   for one, fn in pairs(known) do
@@ -91,7 +91,7 @@ def pass_time(nvim: Nvim) -> None:
 
 
 _KNOW_CLOCK = """
-local window = require("claude-ide.ui.guard.window")
+local window = Ide.guard_window
 local now, passed = window.now, 0
 function _G.pass_clock(ms) passed = passed + ms end
 window.now = function() return now() + passed end
@@ -99,7 +99,7 @@ window.now = function() return now() + passed end
 
 
 def know_clock(nvim: Nvim) -> None:
-    """From now on `pass_clock` can move the clock of the window guard (`ui/guard/window.lua`)."""
+    """From now on `pass_clock` can move the clock of the window guard (`Ide.guard_window`)."""
     nvim.lua(_KNOW_CLOCK)
 
 

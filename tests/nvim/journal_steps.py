@@ -21,7 +21,7 @@ class Claude:
         self.path.write_text("")
         self.record("idle")
         self.client = connect(nvim)
-        nvim.wait("(require('claude-ide.sessions').of_client(1) or {}).id ~= nil", what="the session to be known")
+        nvim.wait("(Ide.sessions.of_client(1) or {}).id ~= nil", what="the session to be known")
 
     def record(self, status):
         self.files.record(os.getpid(), self.session, status, self.project)
@@ -98,7 +98,7 @@ class Claude:
             self.edited(name, old, new, before)
 
     def changes(self, scope="unreviewed"):
-        found = self.nvim.lua("return require('claude-ide.edits.journal').changes(...)", scope)
+        found = self.nvim.lua("return Ide.journal.changes(...)", scope)
         return {os.path.basename(change["path"]): change for change in found}
 
     def wait(self, **expected):

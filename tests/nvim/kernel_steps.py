@@ -7,7 +7,7 @@ from harness.nvim import ROOT
 
 ENVIRONMENT = ROOT / ".deps" / "venv"
 LOOK = {"notebook": {}}
-KERNEL = "require('claude-ide.notebook').list()[1]"
+KERNEL = "Ide.notebook.list()[1]"
 
 
 class Code:
@@ -59,7 +59,7 @@ def python(folder: Path, has=("ipykernel", "jupyter_client")):
 
 FIND = """
 local result
-require("claude-ide.notebook.interpreter").find(..., function(found, missing) result = { found or false, missing or false } end)
+Ide.notebook_interpreter.find(..., function(found, missing) result = { found or false, missing or false } end)
 vim.wait(120000, function() return result ~= nil end, 5)
 return result
 """

@@ -28,7 +28,7 @@ end, vim.api.nvim_buf_get_extmarks(buf, namespace, 0, -1, { details = true }))
 """
 
 _RECORDED = """
-local store, contents = require("claude-ide.edits.journal.store"), ...
+local store, contents = Ide.journal_store, ...
 return vim.iter(pairs(contents)):all(function(path, text)
   local known = store.find(path)
   return known ~= nil and store.is_last(known.id, text or nil)
@@ -81,7 +81,7 @@ def reviewed(nvim):
 def waiting(nvim):
     return nvim.lua("""
       return vim.tbl_map(function(change) return vim.fs.basename(change.path) end,
-        require("claude-ide.edits.review").changes())
+        Ide.review.changes())
     """)
 
 

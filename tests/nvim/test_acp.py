@@ -127,7 +127,7 @@ def test_a_program_that_is_not_there_is_a_clear_sentence(start_nvim):
     nvim = start_nvim(opts={"agents": {"mine": {"cmd": ["/nowhere/agent"]}}})
     for name, words in (("mine", "`/nowhere/agent` was not found"), ("other", "There is no agent `other`")):
         said = nvim.lua(
-            "local ok, err = require('claude-ide.command.chat').run({ '--agent', ... }, { rest = '--agent ' .. ... }) return err",
+            "local ok, err = Ide.command_chat.run({ '--agent', ... }, { rest = '--agent ' .. ... }) return err",
             name,
         )
         assert words in said, said
@@ -136,7 +136,7 @@ def test_a_program_that_is_not_there_is_a_clear_sentence(start_nvim):
 # Counts the texts that are taken one by one.
 WATCH = """
 looks = 0
-local native = require("claude-ide.library.native")
+local native = Ide.native
 local next_event = native.agent_next
 native.agent_next = function(...)
   local event = next_event(...)
@@ -145,7 +145,7 @@ native.agent_next = function(...)
 end
 """
 HAS_ENDED = """
-local store = require("claude-ide.chat").current().store
+local store = Ide.chat.current().store
 local rows = store:rows(store:info().len - 1, 1)
 local last = store:messages({ rows[1].id }, false)[1]
 return last.kind == "reply" and last.blocks[1].text:find("and the end", 1, true) ~= nil
@@ -169,7 +169,7 @@ def test_a_message_of_10_mb_holds_nobody_up(begin, shape):
     assert turns > 10 and longest < 100 and took < 5000, (turns, longest, took)
     kept = nvim.lua(
         """
-        local texts, store = {}, require("claude-ide.chat").current().store
+        local texts, store = {}, Ide.chat.current().store
         for _, row in ipairs(store:rows(0, 1e6)) do
           texts[#texts + 1] = row.kind == "reply" and store:messages({ row.id }, false)[1].blocks[1].text or nil
         end
@@ -201,19 +201,19 @@ def test_modes_models_and_options(begin, tmp_path):
     reported = read(tmp_path, "initialize")[0]["clientCapabilities"]["session"]
     assert reported == {"configOptions": {"boolean": {}}}
     nvim.keys("<S-Tab>")
-    nvim.wait("require('claude-ide.chat').current().mode == 'code'", what="the mode")
+    nvim.wait("Ide.chat.current().mode == 'code'", what="the mode")
     assert read(tmp_path, "session/set_mode") == [{"sessionId": "one", "modeId": "code"}]
     nvim.wait(lambda: "code" in nvim.screen()[0], what="the mode to be shown")
     nvim.answer(1, 2, 2)
     nvim.keys("gm")
-    nvim.wait("require('claude-ide.chat').current().model == 'b'", what="the model")
+    nvim.wait("Ide.chat.current().model == 'b'", what="the model")
     nvim.keys("gE")
-    nvim.wait("require('claude-ide.chat').current().effort == 'b'", what="the effort")
+    nvim.wait("Ide.chat.current().effort == 'b'", what="the effort")
     assert [question["prompt"] for question in nvim.asked()] == ["Set", "Model", "Effort"]
     set_ = [{"sessionId": "one", "configId": id, "value": "b"} for id in ("model", "effort")]
     assert read(tmp_path, "session/set_config_option") == set_
     say(nvim, update("current_mode_update", currentModeId="ask"))
-    nvim.wait("require('claude-ide.chat').current().mode == 'ask'", what="the mode that it told")
+    nvim.wait("Ide.chat.current().mode == 'ask'", what="the mode that it told")
     nvim.wait(lambda: "ask" in nvim.screen()[0] and "code" not in nvim.screen()[0], what="that one")
 
 
@@ -233,9 +233,9 @@ def test_a_mode_that_never_asks_is_only_reached_by_its_name_and_confirmed(begin,
     nvim.wait_notice("Mode was not changed")
     assert chat(nvim, "return chat.mode") == "ask"
     nvim.keys("<S-Tab>")
-    nvim.wait("require('claude-ide.chat').current().mode == 'plan'", what="the one behind the refused one")
+    nvim.wait("Ide.chat.current().mode == 'plan'", what="the one behind the refused one")
     nvim.keys("<S-Tab>")
-    nvim.wait("require('claude-ide.chat').current().mode == 'ask'", what="the first one")
+    nvim.wait("Ide.chat.current().mode == 'ask'", what="the first one")
     asked = [params["modeId"] for params in read(tmp_path, "session/set_mode")]
     assert asked == ["untrusted", "plan", "ask"], "the one that never asks is passed over"
     nvim.answer(2, 1)
@@ -244,7 +244,7 @@ def test_a_mode_that_never_asks_is_only_reached_by_its_name_and_confirmed(begin,
     assert "without asking you" in nvim.asked()[1]["prompt"]
     nvim.answer(2, 2)
     nvim.keys("gm")
-    nvim.wait("require('claude-ide.chat').current().mode == 'full'", what="the mode that was confirmed")
+    nvim.wait("Ide.chat.current().mode == 'full'", what="the mode that was confirmed")
     asked = [params["modeId"] for params in read(tmp_path, "session/set_mode")]
     assert asked == ["untrusted", "plan", "ask", "full"], "it was not set before"
     nvim.lua("vim.cmd('botright vnew'); vim.api.nvim_win_set_width(0, vim.o.columns - 20); vim.cmd('wincmd p')")
@@ -252,7 +252,7 @@ def test_a_mode_that_never_asks_is_only_reached_by_its_name_and_confirmed(begin,
     nvim.keys("<S-Tab>")
     nvim.wait_notice("untrusted: no")
     nvim.keys("<S-Tab>")
-    nvim.wait("require('claude-ide.chat').current().mode == 'plan'", what="one that asks")
+    nvim.wait("Ide.chat.current().mode == 'plan'", what="one that asks")
 
 
 @pytest.mark.parametrize(
@@ -326,8 +326,8 @@ def test_a_saved_session_of_neovim_says_how_a_conversation_goes_on(start_nvim, t
     name = "Robot 0a1b2c3d/SAY hello there"
     nvim.wait(lambda: nvim.lua("return vim.fn.bufexists(...)", name) == 1, what="its name")
     nvim.cmd("mksession Session.vim")
-    nvim.lua("require('claude-ide.chat').close_all()")
-    agents = nvim.lua("return require('claude-ide.config').get().agents")
+    nvim.lua("Ide.chat.close_all()")
+    agents = nvim.lua("return Ide.config.get().agents")
     again = start_nvim(args=["-c", "silent source Session.vim"], opts={"agents": agents})
     again.wait("vim.fn.bufnr('Robot 0a1b2c3d/SAY hello there') > 0", what="the conversation")
     again.lua("vim.api.nvim_set_current_win(vim.fn.win_findbuf(vim.fn.bufnr(...))[1])", name)
@@ -342,7 +342,7 @@ def test_a_saved_session_of_neovim_says_how_a_conversation_goes_on(start_nvim, t
 SHOWN = """
 return vim.tbl_map(function(chat)
   return { chat.session, chat.pid }
-end, require("claude-ide.chat").list())
+end, Ide.chat.list())
 """
 
 
@@ -368,7 +368,7 @@ def test_a_session_that_is_open_in_a_chat_is_shown_there_and_not_begun_twice(sta
             hold.touch()
         nvim.lua("asked = nil vim.cmd('Claude chat --agent scripted --resume ' .. ...)", which)
         if which == "":
-            nvim.wait("#require('claude-ide.chat').list() == 2", what="a chat that lists them")
+            nvim.wait("#Ide.chat.list() == 2", what="a chat that lists them")
             say(nvim, "SAY meanwhile")
             hold.unlink()
             nvim.wait("asked ~= nil", what="the list")
@@ -425,7 +425,7 @@ def test_what_is_completed(begin):
     wait_idle(nvim)
     assert nvim.lua("return vim.fn.getcompletion('Claude chat --agent ', 'cmdline')") == [*KNOWN, "scripted"]
     say(nvim, update("available_commands_update", availableCommands=[{"name": "web", "description": "Search"}]))
-    nvim.wait("#require('claude-ide.chat').current().commands == 1", what="the commands")
+    nvim.wait("#Ide.chat.current().commands == 1", what="the commands")
     assert chat(nvim, "return chat.commands[1].name") == "web"
 
 
@@ -433,17 +433,15 @@ def test_the_chat_closes_its_session_and_leaves_no_process(begin, tmp_path):
     nvim = begin(setup={"capabilities": {"sessionCapabilities": {"close": {}}}})
     wait_idle(nvim)
     pid = chat(nvim, "return chat.pid")
-    nvim.lua("require('claude-ide.chat.acp').CLOSE_MS = 1e6")
-    nvim.lua("require('claude-ide.chat').close(require('claude-ide.chat').current())")
+    nvim.lua("Ide.acp.CLOSE_MS = 1e6")
+    nvim.lua("Ide.chat.close(Ide.chat.current())")
     nvim.wait(lambda: not (tmp_path / f"/proc/{pid}").exists(), what="the agent to end")
     assert read(tmp_path, "session/close") == [{"sessionId": "one"}]
 
 
 def test_the_tools_of_the_editor_are_handed_over(start_nvim, tmp_path):
     nvim = acp_steps.begin_idle(start_nvim, tmp_path, setup={"capabilities": {"mcpCapabilities": {"http": True}}})
-    nvim.lua(
-        "vim.cmd('Claude chat close') require('claude-ide.server').start() vim.cmd('Claude chat --agent scripted')"
-    )
+    nvim.lua("vim.cmd('Claude chat close') Ide.server.start() vim.cmd('Claude chat --agent scripted')")
     nvim.wait(lambda: len(read(tmp_path, "session/new")) == 2, what="the session")
     server = read(tmp_path, "session/new")[1]["mcpServers"][0]
     assert server["name"] == "nvim" and server["url"].endswith("/nvim")
@@ -481,7 +479,7 @@ def test_the_window_that_follows_goes_where_the_agent_is(begin_acp, tmp_path):
     long = "".join(f"line {number}\n" for number in range(1, 301))
     nvim = begin_acp(files={"a.txt": long, "b.txt": long})
     nvim.cmd("Claude follow")
-    win = nvim.lua("return require('claude-ide.follow').window()")
+    win = nvim.lua("return Ide.follow.window()")
     at = "local win = ... return { vim.fs.basename(vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win))), vim.fn.line('.', win) }"
 
     def goes(name, line, *places, **more):  # a call ends with its turn
@@ -496,4 +494,4 @@ def test_the_window_that_follows_goes_where_the_agent_is(begin_acp, tmp_path):
     wait_idle(nvim)
     goes("a.txt", 200, ("a.txt", 200), kind="edit", title="Edits")
     nvim.wait_screen("Robot edited this")
-    assert [step["first"] for step in nvim.lua("return require('claude-ide.follow').steps()")][-1] == 200
+    assert [step["first"] for step in nvim.lua("return Ide.follow.steps()")][-1] == 200

@@ -38,12 +38,12 @@ def test_what_the_agent_takes_back_is_gone_from_the_screen(begin_acp, tmp_path):
     asked = permission(title="rm -rf build").replace("REQUEST", "SEND")
     say(nvim, f"{asked}\n" + request("terminal/create", command="true") + "\nWAIT")
     wait_asked(nvim, "rm -rf build")
-    assert nvim.lua("return #require('claude-ide.requests').pending()") == 1
+    assert nvim.lua("return #Ide.requests.pending()") == 1
     chat(nvim, "chat:interrupt()")
     wait_idle(nvim)
     say(nvim, asked + "\nTAKE_BACK\nSAY back\nWAIT")
     wait_text(nvim, "\nback")
-    nvim.wait("#require('claude-ide.requests').pending() == 0", what="the question to be gone")
+    nvim.wait("#Ide.requests.pending() == 0", what="the question to be gone")
     refused = nvim.wait(lambda: [m["error"]["code"] for m in acp_steps.read(tmp_path) if "error" in m])
     assert refused == [-32800]
 
@@ -225,7 +225,7 @@ def test_a_second_change_of_a_file_in_a_turn_is_not_excused_by_the_first(begin_a
 def test_asking_for_the_output_again_and_again_costs_what_is_new(nvim):
     reported = nvim.lua(
         r"""
-        local output = require("claude-ide.chat.acp.output").new(1000)
+        local output = Ide.acp_output.new(1000)
         local red, reported = "\27[31mred\27[0m", {}
         local function add(text)
           output:add(text)
@@ -237,7 +237,7 @@ def test_asking_for_the_output_again_and_again_costs_what_is_new(nvim):
         add("]0;title\7 of it")
         add(("x"):rep(1500) .. "é")
         -- What a poll reads is what came since: a text of a megabyte that was read is not looked at again.
-        local large = require("claude-ide.chat.acp.output").new(1024 * 1024)
+        local large = Ide.acp_output.new(1024 * 1024)
         for _ = 1, 40 do
           large:add(("some words\27[0m of output\r\n"):rep(1024))
           large:text()
@@ -255,7 +255,7 @@ def test_asking_for_the_output_again_and_again_costs_what_is_new(nvim):
         table.concat = concat
         local small = {}
         for at, each in ipairs({ { 6, "abc\255\255\255" }, { 5, "ääää" } }) do
-          local one = require("claude-ide.chat.acp.output").new(each[1])
+          local one = Ide.acp_output.new(each[1])
           one:add(each[2])
           small[at] = one:text()
         end
@@ -290,7 +290,7 @@ def test_files_that_a_prompt_names_are_linked(begin_acp, tmp_path):
         {"type": "resource", "resource": {"uri": f"file://{project}/b.txt", "text": "unsaved\n"}},
         {"type": "resource_link", "uri": f"file://{project}/dir/c.txt", "name": "c.txt"},
     ]
-    found = nvim.lua("return require('claude-ide.chat.acp.links').complete(...)", str(project), "d")
+    found = nvim.lua("return Ide.acp_links.complete(...)", str(project), "d")
     assert found == ["dir/"]
 
 
@@ -382,8 +382,8 @@ def test_one_who_goes_back_sees_what_was_chosen(begin_acp):
             { label = "one\n2 fake", description = "first\nsecond" }, { label = "two" } } },
           { question = "Why?", multiSelect = false, options = { { label = "so" } } },
         }
-        local chat = require('claude-ide.chat').current()
-        require('claude-ide.requests.card.question').ask({
+        local chat = Ide.chat.current()
+        Ide.card_question.ask({
           requester = chat.requester, chat = chat, id = "x", send = function() end,
           ask = { kind = "questions", questions = questions },
         })

@@ -36,8 +36,8 @@ def ask(nvim, *then):
 
 def wait_shown(nvim):
     nvim.wait(
-        "local one = require('claude-ide.edits.proposal').pending()[1] "
-        "return one and require('claude-ide.edits.proposal').list()[1].seen and one.files[1].hunks ~= nil",
+        "local one = Ide.proposal.pending()[1] "
+        "return one and Ide.proposal.list()[1].seen and one.files[1].hunks ~= nil",
         what="the changeset to be seen",
     )
 
@@ -47,7 +47,7 @@ def accept_but(nvim, *dropped, words=""):
     nvim.answer(words)
     nvim.lua(
         """
-        for _, entry in ipairs(require('claude-ide.edits.proposal').pending()[1].files) do
+        for _, entry in ipairs(Ide.proposal.pending()[1].files) do
           entry.dropped = vim.list_contains(..., vim.fs.basename(entry.path))
         end
         """,
@@ -96,7 +96,7 @@ def test_what_the_user_makes_of_it_is_what_is_written_and_the_agent_is_told(begi
     wait_shown(nvim)
     nvim.lua(
         """
-        local first = require('claude-ide.edits.proposal').pending()[1].files[1]
+        local first = Ide.proposal.pending()[1].files[1]
         assert(vim.fs.basename(first.path) == "a.txt")
         vim.api.nvim_buf_set_lines(first.text.bufs.right, 1, 2, false, { "mine" })
         """
@@ -126,7 +126,7 @@ def test_what_changed_meanwhile_is_not_left_to_the_agent(begin):
     ask(nvim)
     wait_shown(nvim)
     (nvim.project / "b.txt").write_text("somebody else\n")
-    nvim.lua("require('claude-ide.edits.proposal').accept()")
+    nvim.lua("Ide.proposal.accept()")
     nvim.wait(
         "notices[1] and notices[1]:find('b.txt has changed in the same places', 1, true)", what="why not to be said"
     )
@@ -142,7 +142,7 @@ def test_to_interrupt_takes_it_away(begin):
     wait_shown(nvim)
     chat(nvim, "chat:interrupt()")
     wait_idle(nvim)
-    nvim.wait("require('claude-ide.edits.proposal').count() == 0 and #vim.api.nvim_list_tabpages() == 1")
+    nvim.wait("Ide.proposal.count() == 0 and #vim.api.nvim_list_tabpages() == 1")
     assert answers(nvim) == [{"outcome": {"outcome": "cancelled"}}]
 
 
@@ -183,7 +183,7 @@ def test_what_cannot_be_shown_so_is_asked_in_words(begin, tmp_path, why):
 
 def test_where_the_editor_fails_to_show_it_it_is_asked_in_words(begin):
     nvim = begin()
-    nvim.lua("require('claude-ide.edits.proposal').propose = function() error('no') end")
+    nvim.lua("Ide.proposal.propose = function() error('no') end")
     # Not while the question is shown: the files are read in turns of the loop.
     nvim.lua(DEFERRED, "go_on")
     ask(nvim)
@@ -195,7 +195,7 @@ def test_where_the_editor_fails_to_show_it_it_is_asked_in_words(begin):
 
 # Reading the files waits for the test.
 DEFERRED = """
-local name, changeset, disk = ..., require("claude-ide.edits.changeset"), require("claude-ide.edits.proposal.current_text")
+local name, changeset, disk = ..., Ide.changeset, Ide.proposal_current_text
 local function hold(fn)
   return function(...)
     local values = { ... }
@@ -225,14 +225,14 @@ def test_one_that_is_gone_before_its_files_were_read_asks_nobody(begin, what, en
     pid = chat(nvim, "return chat.pid")
     if end == "kill":
         nvim.lua("vim.uv.kill(..., 'sigkill')", pid)
-        nvim.wait("require('claude-ide.chat').current().state == 'ended'", what="the agent to be gone")
+        nvim.wait("Ide.chat.current().state == 'ended'", what="the agent to be gone")
     else:
         nvim.cmd(f"Claude chat {end}")
         nvim.wait(f"not vim.uv.kill({pid}, 0)", what="the agent to be gone")
     if end == "restart":
         wait_answer(nvim, "Robot was restarted.")
     nvim.lua("local before = go_on go_on = nil before() if go_on then go_on() end")
-    assert nvim.lua("return #require('claude-ide.requests').pending()") == 0
+    assert nvim.lua("return #Ide.requests.pending()") == 0
 
 
 def ask_for(nvim, diffs, places=(), *then):
@@ -251,7 +251,7 @@ def kinds(nvim):
         return vim.tbl_map(function(entry)
           local file = entry.planned
           return { vim.fs.basename(file.path), file.kind, file.from and vim.fs.basename(file.from) or "" }
-        end, require('claude-ide.edits.proposal').pending()[1].files)
+        end, Ide.proposal.pending()[1].files)
         """
     )
 
@@ -310,8 +310,8 @@ def test_words_for_changes_that_are_gone_are_kept(begin):
     nvim.lua(
         """
         vim.ui.input = function(_, done) _G.type_words = done end
-        require('claude-ide.edits.proposal').pending()[1].files[2].dropped = true
-        assert(require('claude-ide.edits.proposal').accept())
+        Ide.proposal.pending()[1].files[2].dropped = true
+        assert(Ide.proposal.accept())
         """
     )
     chat(nvim, "chat:interrupt()")
@@ -349,7 +349,7 @@ def test_what_the_user_wrote_since_they_accepted_is_not_written_over(begin):
     wait_shown(nvim)
     accept(nvim)
     nvim.wait(
-        "local list = require('claude-ide.edits.proposal').list() return #list == 1 and list[1].files == nil",
+        "local list = Ide.proposal.list() return #list == 1 and list[1].files == nil",
         what="a diff, after the changeset",
     )
     assert content(nvim, "a.txt") == theirs
@@ -360,7 +360,7 @@ def test_a_new_file_of_which_nothing_is_taken_is_not_made(begin):
     ask(nvim)
     wait_shown(nvim)
     nvim.answer("")
-    nvim.lua("require('claude-ide.base.guard_times').unread = 0")
+    nvim.lua("Ide.guard_times.unread = 0")
     nvim.keys("]f]f")
     nvim.wait("vim.api.nvim_buf_get_lines(0, 0, -1, false)[1] == 'c'", what="the new file")
     nvim.keys("dx")
@@ -375,7 +375,7 @@ def test_taken_back_while_it_is_written_it_is_not_said_to_be_gone(begin):
     nvim.keep_notices()
     nvim.lua(
         """
-        local apply = require("claude-ide.edits.changeset.apply")
+        local apply = Ide.changeset_apply
         local run = apply.run
         apply.run = function(jobs, opts, done) _G.go_on = function() run(jobs, opts, done) end end
         """
@@ -437,7 +437,7 @@ def test_of_many_files_and_large_changes_the_agent_is_told_in_few_words(begin, t
     wait_shown(nvim)
     nvim.lua(
         """
-        local first = require('claude-ide.edits.proposal').pending()[1].files[1]
+        local first = Ide.proposal.pending()[1].files[1]
         vim.api.nvim_buf_set_lines(first.text.bufs.right, 0, -1, false, vim.fn.split(("mine\\n"):rep(10000), "\\n"))
         """
     )

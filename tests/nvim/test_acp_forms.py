@@ -48,7 +48,7 @@ def test_what_is_typed_has_the_type_and_the_format_of_its_field(nvim):
         ({**text, "format": "uri"}, "no place", "enter a URI"),
         ({**text, "format": "uri"}, "https://a.example/b", "https://a.example/b"),
     ]:
-        read = "local value, problem = require('claude-ide.requests.card.form_field').read(...) return problem or value"
+        read = "local value, problem = Ide.form_field.read(...) return problem or value"
         assert nvim.lua(read, field, typed) == expected, (field, typed)
 
 
@@ -61,7 +61,7 @@ def test_an_address_that_may_be_another_than_it_looks_like_says_so(nvim):
         ("https://xn--xample-2of.com", alike),
         ("https://github.com@evil.example/login", "This address leads to evil.example: the part before the @"),
     ]:
-        assert words in nvim.lua("return require('claude-ide.requests.card.form_field').doubt_of_url(...)", url), url
+        assert words in nvim.lua("return Ide.form_field.doubt_of_url(...)", url), url
 
 
 def test_a_list_has_as_many_as_are_wanted(begin_acp):

@@ -84,7 +84,7 @@ def test_a_key_that_a_method_takes_is_asked_for_once_and_shown_nowhere(start_nvi
 
 # As while the user types elsewhere.
 ASKED_LATER = """
-require("claude-ide.ui.guard").when_idle = function(_, _, show) go_on = show end
+Ide.guard.when_idle = function(_, _, show) go_on = show end
 vim.ui.select = function() asked = true end
 """
 

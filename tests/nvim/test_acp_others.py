@@ -39,7 +39,7 @@ def begin(start_nvim, mock_api, tmp_path):
         files = {f"{name}.txt": LINES for name in "abcdef"}
         nvim = start_nvim(files=files, opts={"agents": agents})
         nvim.lua("vim.cmd('Claude chat --agent theirs ' .. ...)", words)
-        nvim.wait("require('claude-ide.chat').current() ~= nil", what="the chat")
+        nvim.wait("Ide.chat.current() ~= nil", what="the chat")
         wait_answer(nvim, "\nhello from **them**")
         return nvim
 
@@ -99,7 +99,7 @@ def to_interrupt_closes_what_it_asks(nvim, command):
     wait_asked(nvim, "touch late.txt")
     chat(nvim, "chat:interrupt()")
     wait_idle(nvim)
-    nvim.wait("require('claude-ide.requests').count() == 0", what="the question to be gone")
+    nvim.wait("Ide.requests.count() == 0", what="the question to be gone")
     say(nvim, "SAY go on")
     wait_answer(nvim, "\ngo on")
     assert not (nvim.project / "late.txt").exists()
@@ -135,7 +135,7 @@ def test_a_session_with_claude_behind_the_protocol(begin, mock_api):
         session = chat(nvim, "return chat.session")
         nvim.lua("vim.cmd('Claude chat close')")
         nvim.lua("vim.cmd('Claude chat --agent theirs --resume ' .. ...)", session)
-        nvim.wait("(require('claude-ide.chat').current() or {}).state == 'idle'", what="the session")
+        nvim.wait("(Ide.chat.current() or {}).state == 'idle'", what="the session")
         wait_text(nvim, "\nthe second thing")
         assert "the first thing" in text(nvim)
 
@@ -199,14 +199,13 @@ def test_a_session_with_codex(begin, mock_api):
                 + " THEN SAY after",
             )
             nvim.wait(
-                "local changeset = require('claude-ide.edits.proposal').pending()[1] "
-                "return changeset and require('claude-ide.edits.proposal').list()[1].seen",
+                "local changeset = Ide.proposal.pending()[1] return changeset and Ide.proposal.list()[1].seen",
                 what="the changeset to be seen",
             )
             assert (c.read_text(), d.read_text()) == (f"one\n{old_c}\nthree\n", LINES)
             if not is_whole:
                 nvim.answer("")
-                nvim.lua("require('claude-ide.edits.proposal').pending()[1].files[2].dropped = true")
+                nvim.lua("Ide.proposal.pending()[1].files[2].dropped = true")
             accept(nvim)
             nvim.wait(lambda new=new: c.read_text() == f"one\n{new}\nthree\n", what="what was accepted")
             if not is_whole:
@@ -230,7 +229,7 @@ def test_a_session_with_codex(begin, mock_api):
     (nvim.project / "b.txt").write_text(LINES)
     while chat(nvim, "return chat.mode") != "read-only":
         before = chat(nvim, "return chat.mode")
-        chat(nvim, "require('claude-ide.chat.settings').next_mode(chat)")
+        chat(nvim, "Ide.chat_settings.next_mode(chat)")
         nvim.wait(lambda before=before: chat(nvim, "return chat.mode") != before, what="the mode to change")
     an_edit_goes_through_the_review(nvim, edit)
     what_the_user_makes_of_an_edit_is_what_is_written(nvim, mock_api, edit)

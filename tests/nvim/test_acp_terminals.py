@@ -16,7 +16,7 @@ pytestmark = pytest.mark.dealt
 def ran(nvim, command, *args, **more):
     """The command's exit and its output."""
     before = len(answers(nvim))
-    last = nvim.lua("return require('claude-ide.chat').current().acp.last_terminal")
+    last = nvim.lua("return Ide.chat.current().acp.last_terminal")
     of = {"terminalId": f"term-{last + 1}"}
     lines = [
         request("terminal/create", command=command, args=list(args), **more),
@@ -96,7 +96,7 @@ def begin_stubborn(nvim, command=STUBBORN):
         "SEND terminal/wait_for_exit " + json.dumps({"terminalId": "term-1"}),
     ]
     say(nvim, "\n".join(lines))
-    terminal = "require('claude-ide.chat').current().acp.terminals['term-1']"
+    terminal = "Ide.chat.current().acp.terminals['term-1']"
     nvim.wait(f"{terminal} and ({terminal}.output:text()):find('%d+ %d+')", what="its numbers")
     wait_idle(nvim)
     return [int(word) for word in nvim.lua(f"return ({terminal}.output:text())").split()]
@@ -139,7 +139,7 @@ def test_what_a_command_leaves_behind_ends_with_it(begin_acp):
 def test_an_answer_for_an_agent_that_is_gone_does_not_reach_the_next_one(begin_acp):
     nvim = begin_acp(files={"a.txt": "one\n"})
     processes = begin_stubborn(nvim)
-    nvim.lua("_G.gone = require('claude-ide.chat').current().acp.terminals['term-1']")
+    nvim.lua("_G.gone = Ide.chat.current().acp.terminals['term-1']")
     say(nvim, "EXIT 3")
     wait_text(nvim, "Your next prompt restarts it")
     path = str(nvim.project / "a.txt")

@@ -32,9 +32,9 @@ def does(nvim, *lines):
 
 
 def changes(nvim):
-    nvim.wait("#require('claude-ide.edits.journal').changes('all') > 0", what="the journal")
+    nvim.wait("#Ide.journal.changes('all') > 0", what="the journal")
     return nvim.lua(
-        "return vim.tbl_map(function(change) return vim.fs.basename(change.path) end, require('claude-ide.edits.journal').changes('all'))"
+        "return vim.tbl_map(function(change) return vim.fs.basename(change.path) end, Ide.journal.changes('all'))"
     )
 
 
@@ -51,7 +51,7 @@ def test_an_edit_that_names_its_file_alone_is_reported_and_undone(begin_acp, tmp
 # Neovim notices nothing of the agent's work until all of it is done, and the clock has ticked.
 SAY_AND_BE_BUSY = """
 local words, path = ...
-local chats = require("claude-ide.chat")
+local chats = Ide.chat
 assert(chats.say(chats.current(), words))
 local stat, seconds, microseconds
 repeat

@@ -28,15 +28,13 @@ def results(tmp_path):
 
 def changed_meanwhile(nvim, name):
     """The diff is not accepted: its file has changed, so it is shown again."""
-    seen = nvim.lua(
-        "return vim.tbl_values(require('claude-ide.edits.proposal.state').entries())[1].file.text.bufs.right"
-    )
-    said = nvim.lua("return select(2, require('claude-ide.edits.proposal').accept())")
+    seen = nvim.lua("return vim.tbl_values(Ide.proposal_state.entries())[1].file.text.bufs.right")
+    said = nvim.lua("return select(2, Ide.proposal.accept())")
     assert said == f"Look at it again, then accept: {name} has changed meanwhile."
     nvim.wait(
         """
-        local seen, entry = ..., vim.tbl_values(require('claude-ide.edits.proposal.state').entries())[1]
-        return entry and entry.file.text and entry.file.text.bufs.right ~= seen and require('claude-ide.edits.proposal').list()[1].seen
+        local seen, entry = ..., vim.tbl_values(Ide.proposal_state.entries())[1]
+        return entry and entry.file.text and entry.file.text.bufs.right ~= seen and Ide.proposal.list()[1].seen
         """.replace("...,", f"{seen},"),
         what="the diff of now",
     )
@@ -112,10 +110,10 @@ def test_a_file_that_was_only_touched_or_went_meanwhile(begin_acp, tmp_path):
 
 
 READ = """#vim.tbl_filter(function(diff)
-  local entry = require("claude-ide.edits.proposal.state").entry(diff.id)
+  local entry = Ide.proposal_state.entry(diff.id)
   return entry ~= nil and entry.file.text ~= nil
-end, require("claude-ide.edits.proposal").list())"""
-SEEN = "vim.iter(require('claude-ide.edits.proposal').list()):find(function(diff) return diff.seen end)"
+end, Ide.proposal.list())"""
+SEEN = "vim.iter(Ide.proposal.list()):find(function(diff) return diff.seen end)"
 
 
 @pytest.mark.every_nvim
@@ -126,11 +124,11 @@ def test_two_writes_of_one_file_at_once_are_both_in_it(begin_acp, tmp_path):
     say(nvim, "\n".join([send(path, first), send(path, second), "WAIT"]))
     nvim.wait(f"return {READ} == 2", what="both to be read")
     nvim.wait(f"return {SEEN} ~= nil", what="one of them, whichever comes first")
-    nvim.lua(f"assert(require('claude-ide.edits.proposal').accept({SEEN}.id))")
-    nvim.wait(f"return #require('claude-ide.edits.proposal').list() == 1 and {SEEN} ~= nil", what="the other one")
+    nvim.lua(f"assert(Ide.proposal.accept({SEEN}.id))")
+    nvim.wait(f"return #Ide.proposal.list() == 1 and {SEEN} ~= nil", what="the other one")
     both = first.replace("9\n", "NINE\n").split()
     nvim.wait(lambda: nvim.lines() == both, what="it to be one of what the first has made")
-    nvim.lua(f"assert(require('claude-ide.edits.proposal').accept({SEEN}.id))")
+    nvim.lua(f"assert(Ide.proposal.accept({SEEN}.id))")
     nvim.wait(lambda: [one["result"] for one in results(tmp_path)] == [{}, {}], what="both answers")
     assert path.read_text() == first.replace("9\n", "NINE\n")
 
@@ -174,7 +172,7 @@ def test_what_a_file_holds_but_for_its_line_ends_is_no_edit(begin_acp, tmp_path)
     say(nvim, "\n".join(write(path, "a\nb\n") for path in paths))
     nvim.wait(lambda: answers(nvim) == [{}, {}], what="the answers")
     assert [path.read_bytes() for path in paths] == list(files.values())
-    assert nvim.lua("return require('claude-ide.edits.proposal').count()") == 0
+    assert nvim.lua("return Ide.proposal.count()") == 0
 
 
 def test_a_path_with_a_nul_is_none(begin_acp, tmp_path):

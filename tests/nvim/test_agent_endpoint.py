@@ -28,8 +28,8 @@ def test_a_token_of_its_own_opens_it(nvim, connect, connect_agent):
     assert set(agent.initialized["capabilities"]) == {"tools", "prompts", "resources"}
     assert "open_buffers" in agent.tools()
     assert "openDiff" not in agent.tools()
-    port = nvim.lua('return require("claude-ide.server").info().port')
-    token = nvim.lua('return require("claude-ide.server").agent_access().token')
+    port = nvim.lua("return Ide.server.info().port")
+    token = nvim.lua("return Ide.server.agent_access().token")
     lock = nvim.locks()[0]
     assert token != lock["authToken"]
     for headers in ({"Authorization": f"Bearer {lock['authToken']}"}, {"Authorization": token}, {}):
@@ -41,8 +41,8 @@ def test_a_token_of_its_own_opens_it(nvim, connect, connect_agent):
 
 def test_an_agent_is_no_client_that_is_shown_or_told_things(nvim, connect_agent):
     agent = connect_agent(nvim)
-    nvim.lua('require("claude-ide.server").notify("at_mentioned", { filePath = "/a" })')
-    assert nvim.lua('return #require("claude-ide.server").clients()') == 0
+    nvim.lua('Ide.server.notify("at_mentioned", { filePath = "/a" })')
+    assert nvim.lua("return #Ide.server.clients()") == 0
     agent.request("ping")
     assert agent.notifications == []
 
@@ -80,8 +80,8 @@ def test_switched_off_there_is_no_door(start_nvim, tmp_path):
     nvim.cmd("Claude")
     nvim.wait_screen("fake CLI ready")
     assert cli.starts()[0]["tools"] is None
-    assert nvim.lua('return require("claude-ide.server").agent_access()') is None
-    port = nvim.lua('return require("claude-ide.server").info().port')
+    assert nvim.lua("return Ide.server.agent_access()") is None
+    port = nvim.lua("return Ide.server.info().port")
     with pytest.raises(Exception, match="404"):
         Client(port, None, path="/nvim", headers={})
 
@@ -94,14 +94,14 @@ def test_a_cli_is_handed_the_tools_and_a_token_of_its_own_in_a_file(start_nvim, 
     (started,) = cli.starts()
     assert started["argv"] == ["--mcp-config", "mine.json"]
     server = json.loads(started["tools"])["mcpServers"]["nvim"]
-    port = nvim.lua('return require("claude-ide.server").info().port')
+    port = nvim.lua("return Ide.server.info().port")
     assert server["url"] == f"ws://127.0.0.1:{port}/nvim"
     token = server["headers"]["Authorization"].removeprefix("Bearer ")
-    assert token != nvim.lua('return require("claude-ide.server").agent_access().token')
+    assert token != nvim.lua("return Ide.server.agent_access().token")
     assert token not in json.dumps(started["argv"]) + json.dumps(started["env"])
     agent = connect_agent(nvim, token=token)
     assert agent.request("ping") == {}
-    assert nvim.lua("return require('claude-ide.server').agents()[1].run") == "terminal:1"
+    assert nvim.lua("return Ide.server.agents()[1].run") == "terminal:1"
     assert set(agent.initialized["capabilities"]) == {"tools"}, "it has resources and prompts at its other connection"
 
 
@@ -111,8 +111,8 @@ PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
 @only_where_known
 def test_a_token_is_of_use_to_the_process_that_it_was_made_for_alone(nvim, connect):
     connect(nvim)
-    run, other = (nvim.lua('return require("claude-ide.server").agent_access(...)', name) for name in ("one", "two"))
-    general = nvim.lua('return require("claude-ide.server").agent_access().token')
+    run, other = (nvim.lua("return Ide.server.agent_access(...)", name) for name in ("one", "two"))
+    general = nvim.lua("return Ide.server.agent_access().token")
     url, own = run["url"], run["token"]
     answers = ask(url, PING, f"{own} {own}", f"{own} {general}", other["token"])
     assert answers == ["200", "200", "403", "403", "403"], "what an agent starts has no rights"
@@ -123,7 +123,7 @@ def test_a_token_is_of_use_to_the_process_that_it_was_made_for_alone(nvim, conne
 @only_where_known
 def test_an_agent_below_neovim_may_use_the_token_in_each_of_its_processes(nvim, connect):
     connect(nvim)
-    run = nvim.lua('return require("claude-ide.server").agent_access(...)', "chat")
+    run = nvim.lua("return Ide.server.agent_access(...)", "chat")
     url, token = run["url"], run["token"]
     for _ in range(2):
         assert ask_below(nvim, url, PING, token) == ["200"]
@@ -133,7 +133,7 @@ def test_an_agent_below_neovim_may_use_the_token_in_each_of_its_processes(nvim, 
 @only_where_known
 def test_what_an_agent_starts_has_no_use_for_another_agents_token(nvim, connect):
     connect(nvim)
-    one, two = (nvim.lua('return require("claude-ide.server").agent_access(...)', name) for name in ("one", "two"))
+    one, two = (nvim.lua("return Ide.server.agent_access(...)", name) for name in ("one", "two"))
     assert ask_below(nvim, one["url"], PING, one["token"], two["token"]) == ["200", "403"]
     assert ask_below(nvim, two["url"], PING, two["token"], one["token"]) == ["200", "403"], "whoever was first"
 
@@ -141,8 +141,8 @@ def test_what_an_agent_starts_has_no_use_for_another_agents_token(nvim, connect)
 @only_where_known
 def test_what_an_agent_starts_is_known_by_an_ipv6_socket_too(nvim, connect):
     connect(nvim)
-    run = nvim.lua('return require("claude-ide.server").agent_access(...)', "one")
-    general = nvim.lua('return require("claude-ide.server").agent_access().token')
+    run = nvim.lua("return Ide.server.agent_access(...)", "one")
+    general = nvim.lua("return Ide.server.agent_access().token")
     url = run["url"].replace("127.0.0.1", "[::ffff:127.0.0.1]")
     assert ask(url, PING, run["token"], general) == ["200", "403"]
 
@@ -150,8 +150,8 @@ def test_what_an_agent_starts_is_known_by_an_ipv6_socket_too(nvim, connect):
 @only_where_known
 def test_a_process_that_hides_has_no_use_for_any_token_while_an_agent_runs(nvim, connect):
     connect(nvim)
-    run = nvim.lua('return require("claude-ide.server").agent_access(...)', "one")
-    general = nvim.lua('return require("claude-ide.server").agent_access().token')
+    run = nvim.lua("return Ide.server.agent_access(...)", "one")
+    general = nvim.lua("return Ide.server.agent_access().token")
     assert ask(run["url"], PING, f"hide {general}") == ["200"], "none runs yet"
     assert ask(run["url"], PING, run["token"], f"hide {general}") == ["200", "403"]
 
@@ -161,7 +161,7 @@ def test_the_address_is_one_to_connect_to(start_nvim, tmp_path):
     nvim = start_nvim(env=cli.environment(), opts={"server": {"host": "::1"}})
     nvim.cmd("Claude")
     nvim.wait_screen("fake CLI ready")
-    port = nvim.lua('return require("claude-ide.server").info().port')
+    port = nvim.lua("return Ide.server.info().port")
     server = json.loads(cli.starts()[0]["tools"])["mcpServers"]["nvim"]
     assert server["url"] == f"ws://[::1]:{port}/nvim"
 

@@ -33,7 +33,7 @@ def test_the_sdk_hears_of_progress_and_cancels(start_nvim):
     deferred = LSP + SILENT.replace('"deferred", {', '"deferred", { slow_start = "deferred",', 1)
     nvim = start_nvim(files={"a.py": "x = 1\n"}, args=["a.py"], init_lua=deferred)
     nvim.lua('require("claude-ide").connect()')
-    access = nvim.lua('return require("claude-ide.server").agent_access()')
+    access = nvim.lua("return Ide.server.agent_access()")
 
     async def until(condition):
         began = time.monotonic()
@@ -135,7 +135,7 @@ def test_the_sdk_gets_the_answer_of_a_call_whose_connection_broke(start_nvim, tm
     """The official SDK in Node: it requests lost messages again, by the ids of the events."""
     nvim = start_nvim(files={"a.py": "x = 1\n"}, args=["a.py"], init_lua=LSP + SILENT)
     nvim.lua('require("claude-ide").connect()')
-    access = nvim.lua('return require("claude-ide.server").agent_access()')
+    access = nvim.lua("return Ide.server.agent_access()")
     host, _, path = access["url"].partition("/")
     between = Cutting(int(host.rpartition(":")[2]))
     script = tmp_path / "caller.mjs"
@@ -161,7 +161,7 @@ def test_mcp_shows_how_agents_get_in(start_nvim):
     nvim = start_nvim()
     nvim.lua(FLOAT, True)  # Neovim 0.10 splits none
     nvim.cmd("Claude mcp")
-    access = nvim.lua('return require("claude-ide.server").agent_access()')
+    access = nvim.lua("return Ide.server.agent_access()")
     text = "\n".join(nvim.lines())
     header = f"'Authorization: Bearer {access['token']}'"
     assert f"claude mcp add --transport http nvim http://{access['url']} --header {header}" in text

@@ -104,9 +104,9 @@ def test_references_of_a_server_that_still_reads_the_project_are_all_of_them(ope
     nvim.lua("""
       local client = vim.lsp.get_clients()[1]
       vim.lsp.handlers["$/progress"](nil, { token = 1, value = { kind = "begin", title = "read" } }, { client_id = client.id })
-      require("claude-ide.config").get().tools.server_wait_ms = 100
+      Ide.config.get().tools.server_wait_ms = 100
     """)
-    nvim.wait("require('claude-ide.language.servers').is_busy(vim.lsp.get_clients()[1])")
+    nvim.wait("Ide.language_servers.is_busy(vim.lsp.get_clients()[1])")
     (text,) = agent.call("references", path="shapes.py", symbol="area")
     assert "(fakels is still reading the project; there may be more.)" in text
 
@@ -121,16 +121,16 @@ def test_a_server_that_publishes_nothing_is_waited_for_once_and_not_for_long(ope
     nvim, agent = opened(server(answers, capabilities, silent="true"), files=FILES)
     agent.call("references", path="shapes.py", symbol="area", line=2)
     nvim.lua("""
-      local fresh = require("claude-ide.language.diagnostics.fresh")
+      local fresh = Ide.diagnostics_fresh
       waits = {}
       local wait = fresh.wait
       fresh.wait = function(bufs, ...) vim.list_extend(waits, bufs) return wait(bufs, ...) end
-      require("claude-ide.edits.proposal").propose = (function(propose)
+      Ide.proposal.propose = (function(propose)
         return function(requester, handle, edit)
           edit.plan.unasked = true
           return propose(requester, handle, edit)
         end
-      end)(require("claude-ide.edits.proposal").propose)
+      end)(Ide.proposal.propose)
     """)
     assert "Fix (quickfix)" in agent.call("code_actions", path="shapes.py", line=2)[0]
     assert agent.call("rename", path="shapes.py", symbol="area", line=2, new_name="size")[0].startswith("Rename area")
@@ -155,7 +155,7 @@ def test_a_cancelled_call_cancels_the_request(opened):
     nvim.wait("vim.tbl_contains(fake.seen, 'textDocument/references')", what="the server to be asked")
     agent.cancel(call)
     nvim.wait("fake.withdrawn == 1", what="the request to be withdrawn")
-    assert nvim.lua('return require("claude-ide.tools").pending()') == 0
+    assert nvim.lua("return Ide.tools.pending()") == 0
 
 
 def test_a_server_that_takes_too_long_is_given_up(opened):
@@ -421,7 +421,7 @@ def test_prompts_tell_of_the_editor_as_it_is(opened):
     assert "(nothing: the quickfix list is empty)" in texts("mine")[0]
     nvim.keys("onew line<Esc>")
     nvim.wait(lambda: nvim.lines() == ["x = ERROR", "new line"] and nvim.mode() == "n")
-    nvim.lua("require('claude-ide.config').get().prompts.review_changes = nil")
+    nvim.lua("Ide.config.get().prompts.review_changes = nil")
     assert "\n+new line\n" in texts("review_changes")[0]
     with pytest.raises(RpcError, match="there is no prompt"):
         texts("nothing")
@@ -497,7 +497,7 @@ def test_a_call_that_waits_for_long_goes_on_telling(opened):
     nvim.lua("""
       local now, skipped = vim.uv.now, 0
       vim.uv.now = function() return now() + skipped end
-      require("claude-ide.config").get().tools.server_wait_ms = 600 * 1000
+      Ide.config.get().tools.server_wait_ms = 600 * 1000
       function _G.skip() skipped = skipped + 130 * 1000 end
     """)
     asked = {"path": "shapes.py", "symbol": "area"}

@@ -135,7 +135,7 @@ def test_the_card_of_a_refused_call_says_why_it_is_asked_about(begun, connect):
         assert (REASON in nvim.lines()) == has_reason
         nvim.keys("n")
         client.call_result(call)
-        nvim.wait("#require('claude-ide.requests').pending() == 0", what="the card to go")
+        nvim.wait("#Ide.requests.pending() == 0", what="the card to go")
 
 
 def test_a_reason_cannot_hide_text_in_the_title(begun, connect):

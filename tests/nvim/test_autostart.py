@@ -11,18 +11,18 @@ STARTS = {"auto_start": True}
 
 def settled(nvim):
     """Waits until everything that starts by itself has started."""
-    nvim.wait("type(package.loaded['claude-ide.autostart']) == 'table'")
-    return nvim.lua("return require('claude-ide.server').is_running()")
+    nvim.wait("type(package.loaded[Ide('autostart')]) == 'table'")
+    return nvim.lua("return Ide.server.is_running()")
 
 
 @pytest.mark.every_nvim
 def test_a_system_without_programs_is_no_reason_against_it(start_nvim):
     nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\n"}, opts=STARTS, env={"PATH": "/nowhere"})  # not even ps
-    nvim.wait("type(package.loaded['claude-ide.autostart']) == 'table'")
+    nvim.wait("type(package.loaded[Ide('autostart')]) == 'table'")
     nvim.cmd("silent checkhealth claude-ide")
     assert "stack traceback" not in "\n".join(nvim.lines())
     assert nvim.lua("return vim.fn.execute('messages')") == ""
-    assert nvim.lua("return require('claude-ide.server').is_running()")
+    assert nvim.lua("return Ide.server.is_running()")
 
 
 @pytest.mark.one_nvim
@@ -42,7 +42,7 @@ def test_git_s_editor_and_a_pager_start_none_and_health_says_why(start_nvim, arg
     nvim.cmd("silent checkhealth claude-ide")
     assert reason in "\n".join(nvim.lines())
     nvim.cmd("ClaudeConnect")  # on request it starts
-    assert nvim.lua("return require('claude-ide.server').is_running()")
+    assert nvim.lua("return Ide.server.is_running()")
 
 
 @pytest.fixture
@@ -66,11 +66,11 @@ def test_what_is_piped_into_neovim_starts_none(start_nvim, started_by, args):
     )
     assert nvim.lines() == ["piped"]
     assert not settled(nvim)
-    assert nvim.lua("return require('claude-ide.autostart').why_not()") == "it is a pager"
+    assert nvim.lua("return Ide.autostart.why_not()") == "it is a pager"
 
 
 def test_the_editor_of_claude_s_own_prompt_starts_none(start_nvim, started_by):
     started_by("claude", "$nvim")
     nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\n"}, opts=STARTS)
     assert not settled(nvim)
-    assert nvim.lua("return require('claude-ide.autostart').why_not()") == "Claude Code started it"
+    assert nvim.lua("return Ide.autostart.why_not()") == "Claude Code started it"

@@ -71,7 +71,7 @@ def test_each_way_to_quit_asks_once_and_staying_changes_nothing(at_work):
         after = nvim.lua("return { vim.api.nvim_list_wins(), vim.api.nvim_list_bufs(), vim.fn.bufnr('#') }")
         assert after == before, keys
     assert nvim.lua("return vim.o.confirm")
-    assert nvim.lua("return require('claude-ide.terminal').is_running()")
+    assert nvim.lua("return Ide.terminal.is_running()")
 
 
 @pytest.mark.every_nvim
@@ -129,7 +129,7 @@ def test_what_waits_at_exit_shows_no_question(at_work):
 def test_an_idle_one_does_not_keep_neovim(at_work, cli, sessions):
     nvim = at_work()
     report(nvim, cli, sessions, 0, nvim.session, "idle", name="parser")
-    nvim.wait("require('claude-ide.terminal').list()[1]:live().state.activity == 'idle'")
+    nvim.wait("Ide.terminal.list()[1]:live().state.activity == 'idle'")
     nvim.keys(":qa<CR>")
     nvim.terminal.wait_exit()
     assert len(cli.starts()) == 1
@@ -138,7 +138,7 @@ def test_an_idle_one_does_not_keep_neovim(at_work, cli, sessions):
 def test_one_that_waits_for_the_user_is_asked_about_and_ended(at_work, cli, sessions):
     nvim = at_work()
     report(nvim, cli, sessions, 0, nvim.session, "waiting", name="parser", waitingFor="permission prompt")
-    nvim.wait("require('claude-ide.terminal').list()[1]:live().state.activity == 'waiting'")
+    nvim.wait("Ide.terminal.list()[1]:live().state.activity == 'waiting'")
     nvim.answer(STAY, END)
     assert quit_with(nvim, ":qa<CR>")["prompt"] == "parser waits for you"
     nvim.keys(":qa<CR>")
@@ -156,7 +156,7 @@ def test_unsaved_text_keeps_neovim_before_a_session_is_asked_about_or_touched(at
         nvim.keys(keys)
         assert 'No write since last change for buffer "b.txt"' in nvim.wait_notice("E37:")
         assert len(nvim.asked()) == (1 if "confirm" in keys else 0)
-        assert nvim.lua("return require('claude-ide.terminal').is_running()")
+        assert nvim.lua("return Ide.terminal.is_running()")
         os.kill(cli.starts()[0]["pid"], 0)
     nvim.cmd("set noconfirm | wall")
     nvim.answer(STAY)
@@ -212,7 +212,7 @@ def quit_before_the_prompt_is_stored(nvim, patience=None):
     nvim.lua(
         """
         looks = 0
-        local retry, patience = require("claude-ide.base.retry"), ...
+        local retry, patience = Ide.retry, ...
         local until_found = retry.until_found
         function retry.until_found(look, ms, done)
           return until_found(function(answer) looks = looks + 1 look(answer) end, patience or ms, done)
@@ -239,7 +239,7 @@ def test_a_prompt_that_the_users_hooks_have_is_waited_for(at_work, cli, sessions
     nvim = at_work()
     if status == "idle":
         report(nvim, cli, sessions, 0, nvim.session, status, name="parser")
-        nvim.wait("require('claude-ide.terminal').list()[1]:live().state.activity == 'idle'")
+        nvim.wait("Ide.terminal.list()[1]:live().state.activity == 'idle'")
         sessions.reply(nvim.project, nvim.session, "done")
     shown = {"busy": "✢ Working… (running UserPromptSubmit hook · 5s)", "idle": "✢ Working… (9s)"}[status]
     cli.show(f"\r\n{shown}")
@@ -288,14 +288,14 @@ def test_one_whose_prompt_is_not_stored_in_time_keeps_neovim_and_works_on(at_wor
     nvim.wait_notice("parser does not continue in the background: its prompt is not stored yet")
     (only,) = cli.starts()
     os.kill(only["pid"], 0)
-    assert nvim.lua("return require('claude-ide.terminal').is_running()")
+    assert nvim.lua("return Ide.terminal.is_running()")
 
 
 def test_prompts_that_wait_for_the_end_of_the_turn_go_on_with_it(at_work, cli, sessions):
     nvim = at_work()
     for prompt in ("and test it", "then commit"):
         sessions.ask(nvim.project, nvim.session, prompt, queued=True)
-    of_the_board = "require('claude-ide.outbox').send({ kind = 'board', session = ..., text = 'and push', ran = true })"
+    of_the_board = "Ide.outbox.send({ kind = 'board', session = ..., text = 'and push', ran = true })"
     nvim.lua(of_the_board, nvim.session)
     nvim.answer(KEEP)
     nvim.keys(":qa<CR>")
@@ -387,7 +387,7 @@ def test_one_that_works_is_named_listed_and_attached_to(in_background, cli):
     assert cli.starts()[0]["argv"] == ["attach", nvim.session[:8]]
     nvim.wait("vim.api.nvim_get_mode().mode == 't'")
     leave(nvim)
-    assert nvim.lua("return require('claude-ide.terminal').session().id") == nvim.session
+    assert nvim.lua("return Ide.terminal.session().id") == nvim.session
 
     # Neovim may quit: the session does not end with it.
     nvim.keys(":qa<CR>")

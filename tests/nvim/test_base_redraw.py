@@ -1,10 +1,10 @@
-"""What runs while Neovim draws (`base/redraw.lua`)."""
+"""What runs while Neovim draws (`Ide.redraw`)."""
 
 
 def test_an_error_in_a_redraw_is_logged_and_the_next_redraws_go_on(nvim):
     nvim.lua("""
       calls = 0
-      require("claude-ide.base.redraw").on(vim.api.nvim_create_namespace("test"), "draw a test", {
+      Ide.redraw.on(vim.api.nvim_create_namespace("test"), "draw a test", {
         on_end = function()
           calls = calls + 1
           error("Keyboard interrupt") -- as any function does that <C-c> interrupts

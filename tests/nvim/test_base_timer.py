@@ -1,7 +1,7 @@
-"""Timers of the main loop (`base/timer.lua`)."""
+"""Timers of the main loop (`Ide.timer`)."""
 
 BEGIN = """
-timer, called = require("claude-ide.base.timer").new("test"), {}
+timer, called = Ide.timer.new("test"), {}
 local function call(what) return function() table.insert(called, what) end end
 timer:start(0, call("before"))
 vim.wait(50, function() return false end, 10, true) -- its time is over, and what it calls has yet to run
@@ -20,7 +20,7 @@ def test_a_timer_that_is_stopped_or_started_again_does_not_call_what_it_was_to_c
 
 def test_a_timer_goes_on_until_it_is_stopped_and_after_an_error(nvim):
     nvim.lua("""
-      timer, count = require("claude-ide.base.timer").new("count"), 0
+      timer, count = Ide.timer.new("count"), 0
       timer:every(1, function()
         count = count + 1
         if count == 3 then timer:stop() end

@@ -118,7 +118,7 @@ def test_a_row_counts_the_comments_that_its_session_has_answered(start_nvim, ses
         {"reply": {"id": 1, "words": "Because."}},
     ):
         assert "comment" not in board(nvim)[1]
-        nvim.lua("local s = require('claude-ide.comments.store') assert(s.change(s.root_of(), ...))", request)
+        nvim.lua("local s = Ide.comments_store assert(s.change(s.root_of(), ...))", request)
     nvim.wait(lambda: "1 comment answered" in board(nvim)[1], what="the answer to be counted")
 
 
@@ -189,7 +189,7 @@ def test_only_lines_that_the_board_shows_stand_for_sessions(start_nvim, sessions
     lines = open_board(nvim, "session 2")
     # Its second line is the first one now: `d` may hide neither session.
     nvim.lua("vim.cmd('setlocal modifiable | 1delete') vim.api.nvim_feedkeys('d', 'xt', false)")
-    nvim.lua("require('claude-ide.board').refresh()")
+    nvim.lua("Ide.board.refresh()")
     nvim.wait(lambda: board(nvim) == lines, what="all lines to be set again")
 
 
@@ -211,7 +211,7 @@ def test_the_board_goes_on_after_neovim_locked_its_text(start_nvim, sessions, pr
     nvim.lua(
         """
         answers, is_over = 0, false
-        local transport = require("claude-ide.sessions.transport")
+        local transport = Ide.sessions_transport
         local request = transport.request
         transport.request = function(what, listener)
           local reply = listener.reply
@@ -220,7 +220,7 @@ def test_the_board_goes_on_after_neovim_locked_its_text(start_nvim, sessions, pr
         end
         vim.keymap.set("n", "zz", function()
           answers = 0
-          require("claude-ide.board").refresh()
+          Ide.board.refresh()
           vim.wait(10000, function() return answers > 0 end)
           vim.schedule(function() is_over = true end)
           return ""
@@ -246,7 +246,7 @@ def test_nothing_is_set_where_nothing_changed_and_no_selection_moves(start_nvim,
         vim.api.nvim_buf_attach(vim.fn.bufnr("board (Claude)"), false, {
           on_lines = function(_, _, _, first, _, last) changed[#changed + 1] = { first, last } end,
         })
-        local canvas = require("claude-ide.board.canvas")
+        local canvas = Ide.board_canvas
         local show = canvas.show
         canvas.show = function(...) answers = answers + 1 return show(...) end
         """
@@ -397,9 +397,7 @@ def test_a_prompt_waits_until_claude_is_free_and_a_turn_is_interrupted(start_nvi
     # A draft at the prompt is in the way: that is said, and what waits can be taken back.
     nvim.keep_notices()
     fake.show_prompt("a draft")
-    nvim.wait(
-        "require('claude-ide.terminal.prompt').has_draft(require('claude-ide.terminal').bufnr())", what="the draft"
-    )
+    nvim.wait("Ide.terminal_prompt.has_draft(Ide.terminal.bufnr())", what="the draft")
     nvim.answer("one", 2, "two")
     nvim.keys("i")
     nvim.wait(lambda: "1 queued" in board(nvim)[1], what="the prompt to be queued")
@@ -423,17 +421,17 @@ def test_a_prompt_waits_until_claude_is_free_and_a_turn_is_interrupted(start_nvi
     sessions.record(pid, other, "idle", cwd=project)
     nvim.wait(lambda: any("idle        After it" in line for line in board(nvim)), what="the other session")
     nvim.lua("choose()")
-    assert nvim.lua("return require('claude-ide.terminal').is_running()")
+    assert nvim.lua("return Ide.terminal.is_running()")
     nvim.keys("gg")
     nvim.wait(lambda: "After it" in line_here(nvim), what="the cursor to be on it")
     nvim.answer(2)
     nvim.keys("x")
-    nvim.wait("not require('claude-ide.terminal').is_running()", what="the end of the CLI")
+    nvim.wait("not Ide.terminal.is_running()", what="the end of the CLI")
 
 
 def test_a_chat_is_a_row_whose_cost_is_known_at_once(begin_chat_with_stand_in, sessions):
     nvim = begin_chat_with_stand_in("SAY hello")
-    chat = "require('claude-ide.chat').current()"
+    chat = "Ide.chat.current()"
     wait_idle(nvim)
     session, pid = nvim.lua(f"local chat = {chat} chat.cost = 1.5 return {{ chat.session, chat.pid }}")
     sessions.write(nvim.project, ("hello", "there"), id=session, title="The chat")  # it has begun: its file is ours
@@ -461,7 +459,7 @@ def test_two_hundred_sessions_are_redrawn_within_16_ms_and_older_ones_stay_count
     nvim.lua(
         """
         took = {}
-        local transport = require("claude-ide.sessions.transport")
+        local transport = Ide.sessions_transport
         local request = transport.request
         transport.request = function(what, listener)
           local reply = listener.reply

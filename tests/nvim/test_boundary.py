@@ -138,7 +138,7 @@ def test_exports_what_lua_declares_and_nothing_else(nvim):
 
 def test_a_panic_is_caught_and_logged(nvim):
     """`panic` exists for this test alone."""
-    nvim.lua('assert(require("claude-ide.server").start())')
+    nvim.lua("assert(Ide.server.start())")
     answers = nvim.lua(
         OPEN + "return vim.tbl_map(function() return (select(2, library.panic())) end, vim.fn.range(50))", str(LIBRARY)
     )
@@ -179,7 +179,7 @@ def test_takes_events_in_a_coroutine(nvim, connect, tmp_path):
     # The main loop is busy before the call is made, and goes on only when it is here: no other code can take it.
     nvim.notify(
         """
-        local native = require("claude-ide.library.native")
+        local native = Ide.native
         local event
         local poll = coroutine.wrap(function() while true do event = native.poll() coroutine.yield() end end)
         vim.fn.writefile({}, ...)
@@ -222,7 +222,7 @@ def test_a_failing_finalizer_of_another_plugin_does_not_end_neovim(nvim):
 def test_survives_that_somebody_closes_every_handle(nvim, connect):
     """A plugin that closes all libuv handles closes ours too: events wait, Neovim lives."""
     client = connect(nvim)
-    nvim.lua('require("claude-ide.library.wake").handle():close()')
+    nvim.lua("Ide.library_wake.handle():close()")
     assert client.request("ping") == {}
     client.start_call("getWorkspaceFolders")
     assert client.request("ping") == {}
@@ -243,9 +243,9 @@ for name in pairs(package.loaded) do
   if name:find("^claude%-ide") then package.loaded[name] = nil end
 end
 vim.o.columns = 300
-local native = require("claude-ide.library.native")
+local native = Ide.native
 local ok, value, err = pcall(native.status)
-return { ok, value == nil, err, select(2, require("claude-ide.server").start()), native.problem() }
+return { ok, value == nil, err, select(2, Ide.server.start()), native.problem() }
 """
 
 
@@ -273,7 +273,7 @@ def put_library(copy, content=None):
     return library
 
 
-LOADS = 'local native = require("claude-ide.library.native") return native.load() ~= nil and native.problem() == nil'
+LOADS = "local native = Ide.native return native.load() ~= nil and native.problem() == nil"
 
 
 def of_another_processor(whole):
@@ -315,7 +315,7 @@ def test_explains_a_library_of_another_version(nvim, plugin_copy):
 
 
 def test_explains_a_library_that_lacks_a_function(nvim):
-    err = nvim.lua('vim.o.columns = 300 return (select(2, require("claude-ide.library.native").begin()))')
+    err = nvim.lua("vim.o.columns = 300 return (select(2, Ide.native.begin()))")
     mend = "make build-dev" if any((ROOT / "target" / "debug").glob("libclaude_ide_native.*")) else ":Claude install"
     assert err == f"The library does not fit the plugin: `{mend}`, then restart Neovim."
     assert "It has no begin()" in nvim.log()
@@ -346,14 +346,14 @@ def copied_sources(plugin_copy):
 
 
 def test_the_library_knows_the_sources_beside_it(nvim, tmp_path):
-    known = 'local native = require("claude-ide.library.native") return native.sources_beside(...) == native.sources()'
+    known = "local native = Ide.native return native.sources_beside(...) == native.sources()"
     assert nvim.lua(known, str(ROOT))
-    assert nvim.lua('return require("claude-ide.library.native").sources_beside(...) == nil', str(tmp_path))
+    assert nvim.lua("return Ide.native.sources_beside(...) == nil", str(tmp_path))
 
 
 def test_refuses_a_library_of_other_sources_with_the_same_version(nvim, plugin_copy, copied_sources):
     put_library(plugin_copy)
-    hint = 'return require("claude-ide.library.native").sources_beside(...) == require("claude-ide.library.native").sources()'
+    hint = "return Ide.native.sources_beside(...) == Ide.native.sources()"
     assert nvim.lua(hint, str(plugin_copy))
     source = copied_sources / "nvim" / "src" / "lib.rs"
     source.write_text(source.read_text() + "\n// changed by an update\n")
@@ -362,7 +362,7 @@ def test_refuses_a_library_of_other_sources_with_the_same_version(nvim, plugin_c
     assert "was built from other sources" in detail
 
     source.write_text((ROOT / "crates" / "nvim" / "src" / "lib.rs").read_text())
-    assert nvim.lua('return require("claude-ide.library.native").load() ~= nil')
+    assert nvim.lua("return Ide.native.load() ~= nil")
     (source.parent / "new.rs").touch()
     assert not nvim.lua(hint, str(plugin_copy)), "a new file is seen, too"
 

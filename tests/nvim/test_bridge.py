@@ -13,7 +13,7 @@ from harness.mod import Mod
 
 pytestmark = [pytest.mark.dealt, pytest.mark.one_nvim]
 
-BRIDGE = "require('claude-ide.terminal.bridge').of(require('claude-ide.terminal').list()[1])"
+BRIDGE = "Ide.bridge.of(Ide.terminal.list()[1])"
 
 
 @pytest.fixture
@@ -47,13 +47,11 @@ def bridged(begin, fake, sessions, project):
         """The CLI works, and is idle again."""
         for status, word in (("busy", "working"), ("idle", "idle")):
             sessions.record(fake.starts()[0]["pid"], session, status, cwd=project)
-            nvim.wait(f"require('claude-ide.terminal').session().state.activity == '{word}'", what=word)
+            nvim.wait(f"Ide.terminal.session().state.activity == '{word}'", what=word)
 
     nvim.turn = turn
     fake.show_prompt("a draft")
-    nvim.wait(
-        "(require('claude-ide.terminal').session() or { state = {} }).state.activity == 'idle'", what="the session"
-    )
+    nvim.wait("(Ide.terminal.session() or { state = {} }).state.activity == 'idle'", what="the session")
     return nvim
 
 
@@ -61,7 +59,7 @@ def test_prompts_are_submitted_in_order_beside_a_draft(bridged, fake):
     for text in ("the first\x1b[2J", "the second"):
         assert bridged.lua(PROMPT, text, "") == [True]
     bridged.wait("#(results or {}) == 1", what="the first")
-    bridged.wait("require('claude-ide.outbox').list()[1].waits_for == 'Claude works'", what="the turn to be awaited")
+    bridged.wait("Ide.outbox.list()[1].waits_for == 'Claude works'", what="the turn to be awaited")
     assert fake.orders() == [("submit", "the first")], "its record says idle still"
     bridged.turn()
     bridged.wait("#(results or {}) == 2", what="both")
@@ -73,7 +71,7 @@ def test_prompts_are_submitted_in_order_beside_a_draft(bridged, fake):
 @pytest.mark.parametrize("text", ["/status", "!ls", "# note", "look at @a.txt"])
 def test_what_is_more_than_text_at_a_prompt_is_typed(bridged, fake, text):
     assert bridged.lua(PROMPT, text, "") == [True]
-    bridged.wait("require('claude-ide.outbox').list()[1].waits_for == \"text stands at its prompt\"")
+    bridged.wait('Ide.outbox.list()[1].waits_for == "text stands at its prompt"')
     fake.show_prompt()
     bridged.wait(lambda: text.encode() in fake.typed(), what="it to be typed")
     assert fake.orders() == []
@@ -90,7 +88,7 @@ def test_what_the_cli_refuses_is_typed(bridged, fake):
 
 def test_what_the_cli_does_not_confirm_is_not_sent_twice(bridged, fake):
     fake.answer_orders(submit="silent")
-    bridged.lua("local bridge = require('claude-ide.terminal.bridge') bridge.ORDER_MS, bridge.HELD_MS = 50, 50")
+    bridged.lua("local bridge = Ide.bridge bridge.ORDER_MS, bridge.HELD_MS = 50, 50")
     assert bridged.lua(PROMPT, "hello", "") == [True]
     bridged.wait("#(results or {}) == 1", what="its end")
     assert bridged.lua("return results") == ["Claude did not confirm that it has it"]
@@ -104,11 +102,11 @@ def test_what_the_cli_has_taken_counts_as_sent_also_if_its_session_is_another_by
     bridged.wait(lambda: fake.orders() == [("submit", "hello")], what="the order")
     other = sessions.write(project, ("one", "two"))
     sessions.record(fake.starts()[0]["pid"], other, "idle", cwd=project)
-    bridged.wait(f"(require('claude-ide.terminal').session() or {{}}).id == '{other}'", what="the other session")
+    bridged.wait(f"(Ide.terminal.session() or {{}}).id == '{other}'", what="the other session")
     assert not bridged.lua("return results")
     bridged.lua(
         """
-        local entry = require("claude-ide.outbox").list()[1]
+        local entry = Ide.outbox.list()[1]
         entry.order.done("done", "")
         """
     )
@@ -120,16 +118,16 @@ def test_a_prompt_that_the_cli_has_is_not_taken_back(bridged, fake):
     fake.answer_orders(submit="silent")
     assert bridged.lua(PROMPT, "hello", "") == [True]
     bridged.wait(lambda: fake.orders() == [("submit", "hello")], what="the order")
-    taken = bridged.lua("local box = require('claude-ide.outbox') return box.take_back(box.list()[1])")
+    taken = bridged.lua("local box = Ide.outbox return box.take_back(box.list()[1])")
     assert taken is False
-    assert bridged.lua("return #require('claude-ide.outbox').list()") == 1
+    assert bridged.lua("return #Ide.outbox.list()") == 1
 
 
 # The mod says at this moment that it has carried out the order that waits.
 CARRIED_OUT = """
-local order = require("claude-ide.outbox").list()[1].order
+local order = Ide.outbox.list()[1].order
 for client = 1, 9 do
-  require("claude-ide.terminal.bridge").report(client, { event = "done", id = tostring(order.id), is_done = true })
+  Ide.bridge.report(client, { event = "done", id = tostring(order.id), is_done = true })
 end
 """
 
@@ -138,7 +136,7 @@ def test_a_prompt_that_the_cli_has_taken_is_sent_at_once(bridged, fake):
     fake.answer_orders(submit="silent")
     assert bridged.lua(PROMPT, "hello", "") == [True]
     bridged.wait(lambda: fake.orders() == [("submit", "hello")], what="the order")
-    entry = "local box = require('claude-ide.outbox') local entry = box.list()[1]\n"
+    entry = "local box = Ide.outbox local entry = box.list()[1]\n"
     assert bridged.lua(f"{entry}{CARRIED_OUT} return {{ #box.list(), box.take_back(entry) }}") == [0, False]
     bridged.wait("#results == 1", what="its end")
     assert bridged.lua("return results") == ["sent"]
@@ -146,7 +144,7 @@ def test_a_prompt_that_the_cli_has_taken_is_sent_at_once(bridged, fake):
 
 def test_a_prompt_that_the_users_hooks_have_for_long_is_sent(bridged, fake):
     fake.answer_orders(submit="silent")
-    bridged.lua("require('claude-ide.terminal.bridge').ORDER_MS = 20")
+    bridged.lua("Ide.bridge.ORDER_MS = 20")
     assert bridged.lua(PROMPT, "hello", "") == [True]
     bridged.wait(lambda: fake.orders() == [("submit", "hello")], what="the order")
     bridged.lua("vim.defer_fn(function() is_late = true end, 200)")
@@ -157,7 +155,7 @@ def test_a_prompt_that_the_users_hooks_have_for_long_is_sent(bridged, fake):
 
 
 REASON = """
-local box, session = require("claude-ide.outbox"), require("claude-ide.terminal").session().id
+local box, session = Ide.outbox, Ide.terminal.session().id
 box.send({ kind = "reason", key = 1, session = session, text = ..., ran = true })
 """
 
@@ -178,7 +176,7 @@ def test_a_reason_waits_for_a_prompt_that_the_cli_takes(bridged, fake):
     assert bridged.lua(PROMPT, "a prompt", "") == [True]
     bridged.wait(lambda: fake.orders() == [("submit", "a prompt")], what="the order")
     bridged.lua(REASON, "a reason")
-    assert bridged.lua("return #require('claude-ide.outbox').list()") == 2
+    assert bridged.lua("return #Ide.outbox.list()") == 2
     bridged.lua(CARRIED_OUT)
     bridged.turn()
     bridged.wait(lambda: fake.orders()[1:] == [("submit", "a reason")], what="the reason")
@@ -215,6 +213,6 @@ def test_a_cli_in_another_terminal_program_gets_prompts_too(begin, fake, session
     assert nvim.lua("return results") == ["sent", f"it runs in another terminal (pid {pid}): write there"]
     assert fake.orders() == [("submit", "hello")]
     sessions.record(pid, session, "busy", cwd=project)
-    nvim.wait("require('claude-ide.terminal').list()[1]:live().state.activity == 'working'")
-    assert nvim.lua("return require('claude-ide.outbox').interrupt(...) == nil", session)
+    nvim.wait("Ide.terminal.list()[1]:live().state.activity == 'working'")
+    assert nvim.lua("return Ide.outbox.interrupt(...) == nil", session)
     nvim.wait(lambda: fake.orders()[1:] == [("stop", "")], what="the order to stop")

@@ -9,9 +9,9 @@ from harness.files import text_of
 
 pytestmark = pytest.mark.dealt
 
-FIND = "local b = require('claude-ide.editor.buffer').find(...) return b and vim.api.nvim_buf_get_name(b) or false"
-TEXT = "return require('claude-ide.editor.buffer').text(vim.api.nvim_get_current_buf())"
-RELOAD = "local did, why = require('claude-ide.editor.buffer.disk').reload(... or vim.api.nvim_get_current_buf()) return { did, why }"
+FIND = "local b = Ide.buffer.find(...) return b and vim.api.nvim_buf_get_name(b) or false"
+TEXT = "return Ide.buffer.text(vim.api.nvim_get_current_buf())"
+RELOAD = "local did, why = Ide.buffer_disk.reload(... or vim.api.nvim_get_current_buf()) return { did, why }"
 ODD_NAMES = ["a b.txt", "100%.txt", "x[1].txt", "*.txt", "{a,b}.txt", "$HOME.txt", "~", "#1", r"a\b.txt", "ü.txt"]
 ODD_NAMES += ["u\u0308.txt"]
 
@@ -42,7 +42,7 @@ def test_a_file_is_found_by_way_of_links(start_nvim):
 def test_only_ordinary_buffers_are_files(start_nvim):
     nvim = start_nvim(files={"a.txt": "x\n"})
     assert nvim.lua("""
-      local is_file = require("claude-ide.editor.buffer").is_file
+      local is_file = Ide.buffer.is_file
       local function open(cmd) vim.cmd(cmd) return is_file(vim.api.nvim_get_current_buf()) end
       return { open("edit a.txt"), open("enew"), open("help"), open("terminal true"), open("edit ."),
         open("enew | file oil:///tmp/"), open("edit never-written.txt"), is_file(99999) }
@@ -59,11 +59,9 @@ def test_paths_are_normal_and_compared_by_whole_names(nvim):
         "/": "/",
         "/..": "/",
     }
-    assert nvim.lua("return vim.tbl_map(require('claude-ide.base.path').normalize, ...)", list(normal)) == list(
-        normal.values()
-    )
+    assert nvim.lua("return vim.tbl_map(Ide.path.normalize, ...)", list(normal)) == list(normal.values())
     assert nvim.lua("""
-      local p = require("claude-ide.base.path")
+      local p = Ide.path
       return { p.within("/a/b", "/a"), p.within("/ab", "/a"), p.within("/a", "/a/"), p.within("/x", "/"),
         p.relative("/a/b/c", "/a"), p.relative("/ab", "/a"), p.relative("/a", "/a"), p.relative("/a", "/") }
     """) == [True, False, True, True, "b/c", "/ab", ".", "a"]
@@ -71,7 +69,7 @@ def test_paths_are_normal_and_compared_by_whole_names(nvim):
 
 def test_a_uri_is_read_raw_and_unescaped_only_where_such_a_file_exists(start_nvim):
     nvim = start_nvim(files={"a b.txt": "", "c%20d.txt": "", "c d.txt": ""})
-    read = "return require('claude-ide.base.path').from_uri(...)"
+    read = "return Ide.path.from_uri(...)"
     for scheme, written, name in [
         ("file://", "a b.txt", "a b.txt"),
         ("file://", "a%20b.txt", "a b.txt"),
@@ -279,7 +277,7 @@ def test_reload_of_another_encoding_is_left_to_neovim(start_nvim):
 @pytest.mark.every_nvim
 def test_reload_keeps_an_encoding_and_a_format_that_the_user_chose(start_nvim):
     nvim = start_nvim(files={"a.txt": "один\n".encode("cp1251"), "b.txt": "one\n", "c.txt": "grün\n"})
-    nvim.lua("require('claude-ide.editor.buffer.stamp').attach()")
+    nvim.lua("Ide.buffer_stamp.attach()")
     state = "return { vim.bo.fileencoding, vim.bo.fileformat, vim.bo.modified }"
     nvim.cmd("edit ++enc=cp1251 a.txt")
     for words in ("один\nдва\n", "три\n"):
@@ -453,7 +451,9 @@ def test_many_buffers_are_reloaded_in_the_background(start_nvim):
     files = {f"f{number}.txt": text(LINES) for number in range(200)}
     nvim = start_nvim(files=files)
     nvim.lua("for _, name in ipairs(...) do vim.fn.bufload(vim.fn.bufadd(name)) end", list(files))
-    reload_all = "done = nil require('claude-ide.editor.buffer.disk').reload_all(vim.api.nvim_list_bufs(), function(changed) done = #changed end)"
+    reload_all = (
+        "done = nil Ide.buffer_disk.reload_all(vim.api.nvim_list_bufs(), function(changed) done = #changed end)"
+    )
     nvim.lua(reload_all)
     nvim.wait("done == 0")
     for name in list(files)[:50]:
@@ -464,9 +464,7 @@ def test_many_buffers_are_reloaded_in_the_background(start_nvim):
 
 
 def load_hidden(nvim, path):
-    return nvim.lua(
-        "local b, err = require('claude-ide.editor.buffer.hidden').load(...) return { b or false, err }", str(path)
-    )
+    return nvim.lua("local b, err = Ide.buffer_hidden.load(...) return { b or false, err }", str(path))
 
 
 @pytest.mark.every_nvim
@@ -495,14 +493,14 @@ def test_a_hidden_file_becomes_ordinary_and_gets_what_it_missed_when_it_is_shown
     state = "return { vim.api.nvim_get_current_buf(), vim.bo.buflisted, vim.bo.swapfile, vim.bo.filetype }"
     assert nvim.lua(state) == [buf, True, True, "python"]
     assert nvim.lua("return { vim.bo.tabstop, vim.wo.wrap }") == [3, False]
-    assert nvim.lua("return require('claude-ide.editor.buffer.hidden').owns(...)", buf) is False
+    assert nvim.lua("return Ide.buffer_hidden.owns(...)", buf) is False
 
 
 def test_a_hidden_file_goes_when_nobody_used_it_for_long(start_nvim):
     nvim = start_nvim(files={"a.py": "x = 1\n", "b.py": "y = 2\n"})
     (idle,), (shown,) = load_hidden(nvim, nvim.project / "a.py"), load_hidden(nvim, nvim.project / "b.py")
     nvim.cmd(f"buffer {shown} | enew")
-    sweep = "require('claude-ide.editor.buffer.hidden').sweep(vim.uv.now() + ...) return vim.tbl_map(vim.api.nvim_buf_is_loaded, { %d, %d })"
+    sweep = "Ide.buffer_hidden.sweep(vim.uv.now() + ...) return vim.tbl_map(vim.api.nvim_buf_is_loaded, { %d, %d })"
     assert nvim.lua(sweep % (idle, shown), 60_000) == [True, True]
     assert nvim.lua(sweep % (idle, shown), 3_600_000) == [False, True]
 
@@ -528,7 +526,7 @@ def test_what_cannot_be_loaded_is_named(start_nvim):
 
 def test_what_is_kept_of_a_buffer_goes_with_it(nvim):
     kept = """
-      local find = require("claude-ide.editor.buffer").find
+      local find = Ide.buffer.find
       for number = 1, 20 do
         vim.cmd.edit(("file%d.txt"):format(number))
         find(vim.fn.getcwd() .. "/other.txt")

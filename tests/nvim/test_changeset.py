@@ -41,7 +41,7 @@ def test_what_is_accepted_is_written_and_undone_byte_for_byte(sets):
     assert sets.bytes("a.py") == A.replace("add", "plus").encode()
     assert sets.bytes("b.py") == B.replace("add", "plus").encode()
     assert sets.nvim.lines() == A.replace("add", "plus").splitlines()
-    assert sets.nvim.lua("return #require('claude-ide.edits.review').changes()") == 0, "it needs no review"
+    assert sets.nvim.lua("return #Ide.review.changes()") == 0, "it needs no review"
     sets.wait_clean()
     assert all(result["ok"] for result in sets.nvim.undo_turn())
     assert (sets.bytes("a.py"), sets.bytes("b.py")) == (A.encode(), B.encode())
@@ -183,7 +183,7 @@ def test_a_moved_file_that_was_changed_since_is_not_moved_back(sets):
 def test_what_the_turn_does_later_elsewhere_changes_nothing_about_it(sets):
     sets = sets({"a.py": A, "b.py": A}, args=("a.py",))
     sets.nvim.lua("""
-      local landing, path = require("claude-ide.edits.journal.transaction"), vim.uv.cwd() .. "/"
+      local landing, path = Ide.journal_transaction, vim.uv.cwd() .. "/"
       local first = landing.begin(nil, true)
       assert(landing.move(first, path .. "a.py", path .. "m.py"))
       landing.finish(first)
@@ -192,7 +192,7 @@ def test_what_the_turn_does_later_elsewhere_changes_nothing_about_it(sets):
     sets.nvim.keys("Omine = 1<Esc>:write<CR>")
     sets.nvim.wait(lambda: b"mine = 1" in (sets.bytes("m.py") or b""))
     sets.nvim.lua("""
-      local landing = require("claude-ide.edits.journal.transaction")
+      local landing = Ide.journal_transaction
       landing.finish({ actor = "claude", turn = turn, files = {}, done = {} })
       landing.move_back(turn)
     """)
@@ -365,7 +365,7 @@ def test_one_that_cannot_be_written_leaves_all_as_it_was(sets):
     sets.show(RENAME)
     # Something else stops the second write: a plugin that throws.
     sets.nvim.lua("""
-      local write = require("claude-ide.edits.journal.write")
+      local write = Ide.journal_write
       local to_disk = write.to_disk
       write.to_disk = function(path, ...)
         if vim.fs.basename(path) == "b.py" and not _G.failed then
@@ -379,7 +379,7 @@ def test_one_that_cannot_be_written_leaves_all_as_it_was(sets):
     sets.nvim.wait("#notices > 0")
     assert "b.py could not be written: ENOSPC" in sets.nvim.notices()[0]
     assert (sets.bytes("a.py"), sets.bytes("b.py")) == (A.encode(), B.encode())
-    assert sets.nvim.lua("return #require('claude-ide.requests').pending()") == 1, "it can be tried again"
+    assert sets.nvim.lua("return #Ide.requests.pending()") == 1, "it can be tried again"
 
 
 @pytest.mark.every_nvim
@@ -405,25 +405,23 @@ def test_what_is_rejected_taken_back_or_closed_writes_nothing_and_leaves_nothing
     assert sets.answer()["outcome"] == "rejected"
     untouched()
     sets.show(RENAME)
-    sets.nvim.lua("require('claude-ide.requests').cancel(proposed, 'Claude withdrew it')")
+    sets.nvim.lua("Ide.requests.cancel(proposed, 'Claude withdrew it')")
     untouched()
     assert sets.nvim.lua("return #answers") == 0
     sets.show(RENAME)
     sets.nvim.keys("gl")
     sets.nvim.keys("gl")
     sets.nvim.keys("gl")
-    sets.nvim.lua("require('claude-ide.requests').gone(requester, 'that Claude is gone')")
+    sets.nvim.lua("Ide.requests.gone(requester, 'that Claude is gone')")
     untouched()
 
 
-@pytest.mark.parametrize(
-    "gone", ["require('claude-ide.requests').cancel(proposed, 'It is gone')", "vim.cmd.tabclose()"]
-)
+@pytest.mark.parametrize("gone", ["Ide.requests.cancel(proposed, 'It is gone')", "vim.cmd.tabclose()"])
 def test_text_that_was_typed_is_kept_where_it_goes_while_it_is_written_and_that_fails(sets, gone):
     sets = sets()
     sets.nvim.lua(
         """
-        local apply = require("claude-ide.edits.changeset.apply")
+        local apply = Ide.changeset_apply
         local run = apply.run
         apply.run = function(jobs, opts, done) _G.go_on = function() run(jobs, opts, done) end end
         """
@@ -431,7 +429,7 @@ def test_text_that_was_typed_is_kept_where_it_goes_while_it_is_written_and_that_
     sets.show(RENAME)
     sets.nvim.keys("ggOmine = 1<Esc>")
     sets.nvim.wait(lambda: sets.nvim.lines()[0] == "mine = 1")
-    sets.nvim.lua("require('claude-ide.edits.proposal.presenter').accept(proposed)")
+    sets.nvim.lua("Ide.proposal_presenter.accept(proposed)")
     (sets.nvim.project / "b.py").write_text("of somebody else\n")
     sets.nvim.lua(gone)
     sets.nvim.wait("#vim.api.nvim_list_tabpages() == 1", what="it to go")
@@ -453,7 +451,7 @@ def test_a_mode_that_accepts_edits_is_not_asked_and_the_review_has_it(sets):
     sets.propose(RENAME, unasked="true")
     assert sets.answer()["text"].startswith("Rename a to b: applied, 4 changes in 2 files.")
     assert sets.bytes("b.py") == B.replace("add", "plus").encode()
-    assert sets.nvim.lua("return #require('claude-ide.edits.review').changes()") == 2
+    assert sets.nvim.lua("return #Ide.review.changes()") == 2
     sets.nvim.cmd("Claude review")
     sets.nvim.wait_screen("before Claude")
 
@@ -544,11 +542,11 @@ def test_a_folder_with_a_picture_is_moved_and_moved_back(sets):
 @pytest.mark.parametrize(
     ("module", "name", "outcome"),
     [
-        ("claude-ide.edits.journal.transaction", "begin", None),
-        ("claude-ide.edits.journal.transaction", "write", None),
-        ("claude-ide.edits.journal.transaction", "finish", "accepted"),
-        ("claude-ide.base.lsp", "files_changed", "accepted"),
-        ("claude-ide.edits.changeset.world", "is_unchanged", None),
+        ("journal_transaction", "begin", None),
+        ("journal_transaction", "write", None),
+        ("journal_transaction", "finish", "accepted"),
+        ("lsp", "files_changed", "accepted"),
+        ("changeset_world", "is_unchanged", None),
     ],
 )
 def test_whatever_fails_on_the_way_the_agent_is_answered_and_the_changeset_ends(sets, module, name, outcome):
@@ -556,10 +554,10 @@ def test_whatever_fails_on_the_way_the_agent_is_answered_and_the_changeset_ends(
     sets.nvim.lua(
         """
         local module, name = ...
-        local changeset = require("claude-ide.edits.proposal")
+        local changeset = Ide.proposal
         local propose = changeset.propose
         changeset.propose = function(...) -- what plans it looks, too
-          require(module)[name] = function() error("broken") end
+          Ide[module][name] = function() error("broken") end
           return propose(...)
         end
         """,
@@ -643,9 +641,9 @@ def both(start_nvim):
     sets.show(ONE)
     nvim.lua("""
     local path = vim.uv.cwd() .. "/c.txt"
-    diff = require("claude-ide.edits.proposal").propose(requester, "d", { path = path, contents = "new\\n" })
+    diff = Ide.proposal.propose(requester, "d", { path = path, contents = "new\\n" })
     """)
-    nvim.wait("require('claude-ide.edits.proposal').list()[2].added == 1", what="the diff to be made")
+    nvim.wait("Ide.proposal.list()[2].added == 1", what="the diff to be made")
     return sets
 
 
@@ -653,10 +651,10 @@ def both(start_nvim):
 def test_it_is_counted_listed_and_gone_to_among_the_diffs(both):
     nvim = both.nvim
     assert nvim.lua("return require('claude-ide').status().diffs") == 2
-    listed = nvim.lua("return require('claude-ide.edits.proposal').list()")
+    listed = nvim.lua("return Ide.proposal.list()")
     assert [(item["tab_name"], item["added"], item["removed"]) for item in listed][0] == ("Rename a to b", 2, 2)
     assert [file["first"] for file in listed[0]["files"]] == [1, 2]
-    nvim.lua("assert(require('claude-ide.edits.proposal').focus(proposed.id))")
+    nvim.lua("assert(Ide.proposal.focus(proposed.id))")
     kind = "return (vim.b.claude_ide or {}).id == ({ proposed.id, diff.id })[...]"
     for command, at in (("next", 2), ("next", 1), ("previous", 2), ("previous", 1)):
         nvim.cmd(f"Claude diffs {command}")
@@ -683,7 +681,7 @@ def test_it_is_accepted_and_rejected_by_whatever_decides_on_diffs(both):
     both.show(ONE, handle="'again'")
     nvim.cmd("Claude accept all")
     nvim.wait("#answers == 2")
-    nvim.wait("require('claude-ide.edits.proposal').list()[1].seen", what="the one that was not seen to be shown")
+    nvim.wait("Ide.proposal.list()[1].seen", what="the one that was not seen to be shown")
     nvim.cmd("Claude accept all")
     nvim.wait("#answers == 3")
     assert nvim.lua("return { answers[2].outcome, answers[3].outcome }") == ["accepted", "accepted"]
@@ -717,7 +715,7 @@ def test_the_list_leads_to_no_window_that_is_gone(sets):
 
 
 LAYOUT = "return { vim.fn.winlayout(), vim.fn.winrestcmd() }"
-LEFT = "return { #vim.api.nvim_list_wins(), require('claude-ide.edits.proposal').count() }"
+LEFT = "return { #vim.api.nvim_list_wins(), Ide.proposal.count() }"
 WINDOWS = """
 return vim.tbl_map(function(win)
   return vim.fn.bufname(vim.api.nvim_win_get_buf(win))
@@ -773,7 +771,7 @@ def test_a_change_that_the_server_wants_confirmed_says_so(sets):
           local change = { textDocument = { uri = uri("a.py") }, edits = { edit(0, 4, 0, 7, "plus") } }
           local annotations = { x = { label = "Odd", needsConfirmation = needs == "true" } }
           local asked = { edit = { documentChanges = { change }, changeAnnotations = annotations }, encoding = "utf-16" }
-          require("claude-ide.edits.changeset").plan({ asked }, function(_, _, _, is_needed) answered = tostring(is_needed) end)
+          Ide.changeset.plan({ asked }, function(_, _, _, is_needed) answered = tostring(is_needed) end)
         """,
             needs,
         )

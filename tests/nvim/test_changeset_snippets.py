@@ -17,13 +17,13 @@ PLAIN = {
 
 def test_a_snippet_is_the_text_that_it_has_before_anything_is_typed(nvim):
     for snippet, plain in PLAIN.items():
-        assert nvim.lua("return require('claude-ide.edits.changeset.snippet').plain(...)", snippet) == plain, snippet
+        assert nvim.lua("return Ide.changeset_snippet.plain(...)", snippet) == plain, snippet
 
 
 STEPS = """
 local at = { line = 0, character = 0 }
 local range = { start = at, ["end"] = at }
-local steps, _, notes = require("claude-ide.edits.changeset.workspace_edit").steps({ documentChanges = { {
+local steps, _, notes = Ide.workspace_edit.steps({ documentChanges = { {
   textDocument = { uri = "file:///a.rs" },
   edits = {
     { range = range, newText = "a$0", insertTextFormat = 2 },

@@ -6,7 +6,7 @@ from review_steps import Turn
 
 pytestmark = pytest.mark.dealt
 
-KNOWN = "local s = require('claude-ide.edits.journal.store') return s.is_last(s.find(...).id, select(2, ...))"
+KNOWN = "local s = Ide.journal_store return s.is_last(s.find(...).id, select(2, ...))"
 ACCENTS = "\xe9t\xe9\nl\xe0\n"
 
 
@@ -102,7 +102,7 @@ def test_a_file_that_was_made_and_moved_goes_when_all_is_undone(start_nvim, conn
         nvim.wait(lambda text=text: nvim.lua(KNOWN, str(nvim.project / "moved.txt"), *[text] if text else []))
         client.call("getDiagnostics")
     undos = 0
-    while nvim.lua("return require('claude-ide.edits.journal.undo').undoable_turn()") is not None and undos < 6:
+    while nvim.lua("return Ide.journal_undo.undoable_turn()") is not None and undos < 6:
         assert all(result["ok"] for result in nvim.undo_turn())
         undos += 1
     assert (undos, sets.bytes("made.txt"), sets.bytes("moved.txt")) == (2 + len(later), None, None)

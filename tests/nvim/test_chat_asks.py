@@ -14,7 +14,7 @@ pytestmark = pytest.mark.dealt
 
 def all_is_over(nvim):
     wait_idle(nvim)
-    assert nvim.lua("return #require('claude-ide.requests').pending()") == 0
+    assert nvim.lua("return #Ide.requests.pending()") == 0
 
 
 def a_plan_that_was_changed_is_the_one_that_is_carried_out(nvim, mock_api):
@@ -34,7 +34,7 @@ def a_plan_that_was_changed_is_the_one_that_is_carried_out(nvim, mock_api):
     nvim.keys("Godo it well<Esc><CR>")
     wait_text(nvim, "\ngoing")
     assert mock_api.seen("do it well")
-    nvim.wait("require('claude-ide.chat').current().mode == 'default'", what="the mode")
+    nvim.wait("Ide.chat.current().mode == 'default'", what="the mode")
 
 
 def a_command_is_allowed_once(nvim):
@@ -136,7 +136,7 @@ def a_question_that_is_taken_back_leaves_the_screen_and_the_next_turn_works(nvim
     wait_asked(nvim, "touch back.txt")
     chat(nvim, "chat:interrupt()")
     wait_idle(nvim)
-    nvim.wait("#require('claude-ide.requests').pending() == 0")
+    nvim.wait("#Ide.requests.pending() == 0")
     nvim.wait(lambda: "wants to use" not in "\n".join(nvim.screen()), what="the question to go")
     say(nvim, "SAY onwards")
     wait_answer(nvim, "\nonwards")

@@ -33,9 +33,9 @@ def expand(nvim, words):
     """The context that the words name, as sent to the agent."""
     nvim.lua(
         """
-        local context = require("claude-ide.context")
+        local context = Ide.context
         _G.parts = nil
-        context.expand(..., require("claude-ide.context.place").here(vim.fn.getcwd()), function(parts)
+        context.expand(..., Ide.context_place.here(vim.fn.getcwd()), function(parts)
           _G.parts = vim.tbl_map(context.written, parts)
         end)
         """,
@@ -68,7 +68,7 @@ def test_a_range_of_what_is_withheld_stays_here(start_nvim, model, tmp_path):
     nvim = start_with_stand_in(start_nvim, model, tmp_path, files={".env": "SECRET=1\n"}, args=[".env"])
     nvim.cmd("%Claude chat hello")
     nvim.wait_screen(".env is private")
-    assert nvim.lua("return require('claude-ide.chat').current() == nil") and not model.requests
+    assert nvim.lua("return Ide.chat.current() == nil") and not model.requests
 
 
 def test_what_the_editor_shows_can_be_named(start_nvim):
@@ -156,7 +156,7 @@ def test_problems_are_named_but_nothing_of_what_is_withheld(start_nvim):
         for part in beside:
             assert f"{name} is private" in part and "return 1" not in part
     (nvim.project / ".env").write_text('KEY="top-secret"\n')
-    nvim.lua("require('claude-ide.server.privacy').reset() vim.cmd('edit a.lua')")
+    nvim.lua("Ide.server_privacy.reset() vim.cmd('edit a.lua')")
     nvim.lua("vim.diagnostic.set(1, 0, { { lnum = 0, col = 0, message = 'unlike \"top-secret\"' } })")
     assert 'unlike "(withheld)"' in expand(nvim, "#diagnostics")[0]
     for part in expand(nvim, everything)[3:]:
@@ -271,7 +271,7 @@ def test_a_prompt_of_the_library_is_no_link_to_what_is_withheld_and_no_pipe(star
     for name, to in [("secret", ".env"), ("pipe", "pipe"), ("link", "good")]:
         (nvim.project / f".claude/prompts/{name}.md").symlink_to(nvim.project / to)
     put_in = """
-    local text, problem = require("claude-ide.context.prompts").expand(..., vim.fn.getcwd())
+    local text, problem = Ide.context_prompts.expand(..., vim.fn.getcwd())
     return text or problem
     """
     assert nvim.lua(put_in, "#prompt:link #prompt:plain") == "words plain"
@@ -294,7 +294,7 @@ def test_what_a_prompt_takes_along_is_seen_before_it_goes(begin_chat_with_stand_
 
 
 DRESSED_LATE = """
-local prompt = require("claude-ide.chat.prompt")
+local prompt = Ide.chat_prompt
 local set_window_options = prompt.set_window_options
 prompt.set_window_options = function(buf) go_on = function() set_window_options(buf) end end
 """

@@ -43,7 +43,7 @@ class Lab:
 
     def kill(self):
         ends = text(self.nvim).count("was ended by signal 9")
-        pid = self.nvim.wait("require('claude-ide.chat').current().pid", what="its process to be known")
+        pid = self.nvim.wait("Ide.chat.current().pid", what="its process to be known")
         os.kill(pid, signal.SIGKILL)
         self.nvim.wait(lambda: text(self.nvim).count("was ended by signal 9") == ends + 1, what="that it is told")
         (self.nvim.home / "deferred").unlink(missing_ok=True)
@@ -56,10 +56,10 @@ class Lab:
 
     def send(self):
         """Sends the prompt."""
-        self.nvim.lua(f"{PROMPT} require('claude-ide.chat.prompt').send(prompt)")
+        self.nvim.lua(f"{PROMPT} Ide.chat_prompt.send(prompt)")
 
 
-PROMPT = "local _, prompt = next(require('claude-ide.chat.open_prompts').by_buffer)"
+PROMPT = "local _, prompt = next(Ide.open_prompts.by_buffer)"
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_what_is_still_read_for_it_is_said_to_no_other(lab, model):
     lab.hold("read")
     say(nvim, "SAY first")
     lab.wait_held()
-    nvim.lua("require('claude-ide.context').expand = function(_, _, done) _G.is_read = done end")
+    nvim.lua("Ide.context.expand = function(_, _, done) _G.is_read = done end")
     say(nvim, "SAY #slow")
     before = lab.starts()
     lab.kill()
@@ -143,12 +143,12 @@ def test_one_that_goes_on_with_a_session_does_so_again(lab, model, step, fork):
     answer_once(lab)
     session = chat(nvim, "return chat.session")
     nvim.cmd("Claude chat close")
-    nvim.wait(f"not require('claude-ide.sessions.catalogue').running('{session}')", what="its process to be gone")
+    nvim.wait(f"not Ide.sessions_catalogue.running('{session}')", what="its process to be gone")
     lab.hold(step)
     nvim.cmd(f"Claude chat --{'fork' if fork else 'resume'} {session} SAY first")
-    nvim.wait("require('claude-ide.chat').current() ~= nil", what="the chat")
+    nvim.wait("Ide.chat.current() ~= nil", what="the chat")
     lab.wait_held()
-    nvim.wait("#require('claude-ide.chat').current().queue + #require('claude-ide.chat').current().unanswered == 1")
+    nvim.wait("#Ide.chat.current().queue + #Ide.chat.current().unanswered == 1")
     lab.kill()
     assert lab.prompt() == "SAY first"
     lab.send()
@@ -183,15 +183,15 @@ def test_what_commands_did_in_a_turn_that_ended_with_the_cli_is_known(lab, tmp_p
     lab.hold("started")
     say(nvim, "SAY never")
     lab.wait_held()
-    nvim.wait("#require('claude-ide.edits.journal').turns() == 1", what="the turn")
-    nvim.wait("#require('claude-ide.edits.journal.checkpoints').states() == 1", what="the checkpoint of the start")
+    nvim.wait("#Ide.journal.turns() == 1", what="the turn")
+    nvim.wait("#Ide.checkpoints.states() == 1", what="the checkpoint of the start")
     (folder / "made.txt").write_text("by a command\n")
     lab.kill()
-    nvim.wait("#require('claude-ide.edits.journal').changes() == 1", what="what the command made")
-    assert nvim.lua("return require('claude-ide.edits.journal').turns()[1].ended ~= nil")
+    nvim.wait("#Ide.journal.changes() == 1", what="what the command made")
+    assert nvim.lua("return Ide.journal.turns()[1].ended ~= nil")
     # Later foreign changes are not the turn's.
     (folder / "other.txt").write_text("by somebody\n")
     nvim.keys(":Claude review<CR>")
     nvim.wait("#vim.api.nvim_list_tabpages() == 2", what="the review")
-    nvim.wait("#require('claude-ide.edits.journal.checkpoints').states() == 0", what="the copies to go")
-    assert len(nvim.lua("return require('claude-ide.edits.journal').changes()")) == 1
+    nvim.wait("#Ide.checkpoints.states() == 0", what="the copies to go")
+    assert len(nvim.lua("return Ide.journal.changes()")) == 1

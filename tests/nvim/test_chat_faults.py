@@ -37,12 +37,12 @@ def test_nothing_that_is_on_the_screen_is_drawn_again_while_an_answer_grows(begi
 
 COLOURED = """
 return vim.iter(vim.api.nvim_list_bufs()):all(function(buf)
-  local view = require("claude-ide.transcript.open_views").of_buffer(buf)
+  local view = Ide.open_views.of_buffer(buf)
   return not view or not view.colouring and next(view.uncoloured) == nil
 end)
 """
 GROW = """
-local chat = require("claude-ide.chat").current()
+local chat = Ide.chat.current()
 chat.store:append(99, "text", ... .. " ")
 chat.on_change()
 """
@@ -63,7 +63,7 @@ SILENT = "for line in sys.stdin: open('said', 'a').write(line)\n"
 
 def keys_say(nvim, said):
     nvim.wait_kind("prompt")
-    nvim.wait("require('claude-ide.chat').current().pid ~= nil", what="the start")
+    nvim.wait("Ide.chat.current().pid ~= nil", what="the start")
     for key, words in said.items():
         nvim.keys(key)
         nvim.wait_screen(words)
@@ -109,15 +109,13 @@ LOADS = {"capabilities": {"loadSession": True}}
 
 def load(nvim, session):
     nvim.cmd(f"Claude chat --agent scripted --resume {session}")
-    nvim.wait(f"(require('claude-ide.chat').current() or {{}}).session == '{session}'", what="the session")
+    nvim.wait(f"(Ide.chat.current() or {{}}).session == '{session}'", what="the session")
     wait_idle(nvim)
 
 
 def reported(nvim):
     """The chat's own messages, in the chat shown last."""
-    return nvim.lua(
-        "local chat = require('claude-ide.chat').current() return { chat.mode or vim.NIL, chat.model or vim.NIL }"
-    )
+    return nvim.lua("local chat = Ide.chat.current() return { chat.mode or vim.NIL, chat.model or vim.NIL }")
 
 
 def test_the_keys_set_a_loaded_session_as_its_agent_says(begin_acp, tmp_path):
@@ -134,14 +132,14 @@ def test_the_keys_set_a_loaded_session_as_its_agent_says(begin_acp, tmp_path):
     nvim.keys_count()
     assert {"  small", "  large"} <= set(re.findall(r"\d  (  \w+)", shown))
     nvim.keys("2<CR>")
-    nvim.wait("require('claude-ide.chat').current().model == 'large'", what="the model")
+    nvim.wait("Ide.chat.current().model == 'large'", what="the model")
     assert read(tmp_path, "session/set_model") == [{"sessionId": "old", "modelId": "large"}]
 
 
 def test_an_agent_that_is_started_anew_has_no_mode_that_the_one_before_was_set_to(begin_acp, tmp_path):
     nvim = begin_acp(setup={"modes": MODES, "models": MODELS, **LOADS})
     nvim.keys("<S-Tab>")
-    nvim.wait("require('claude-ide.chat').current().mode == 'code'", what="the mode")
+    nvim.wait("Ide.chat.current().mode == 'code'", what="the mode")
     nvim.wait(lambda: " code " in nvim.screen()[0], what="the mode in the bar")
     say(nvim, "EXIT 3")
     wait_text(nvim, "Robot ended with code 3")
@@ -150,7 +148,7 @@ def test_an_agent_that_is_started_anew_has_no_mode_that_the_one_before_was_set_t
     assert reported(nvim) == [None, None]
     nvim.wait(lambda: " code " not in nvim.screen()[0], what="the bar to say so")
     nvim.keys("<S-Tab>")
-    nvim.wait("require('claude-ide.chat').current().mode == 'ask'", what="the mode")
+    nvim.wait("Ide.chat.current().mode == 'ask'", what="the mode")
 
 
 def test_the_commands_are_those_of_the_cli(start_nvim, mock_api, tmp_path):
@@ -197,7 +195,7 @@ def test_what_came_of_going_back_is_reported(start_nvim):
                 done({ rewound = answer })
               end
             end
-            require("claude-ide.chat.rewind").to(chat, { uuid = "x" })
+            Ide.chat_rewind.to(chat, { uuid = "x" })
             """,
             answer,
         )
@@ -213,7 +211,7 @@ def test_a_late_question_about_going_back_takes_nothing_that_is_typed(start_nvim
       function chat.ask(_, _, fields, done)
         if fields.is_dry then later = done else restored = restored + 1 end
       end
-      require("claude-ide.chat.rewind").to(chat, { uuid = "x" })
+      Ide.chat_rewind.to(chat, { uuid = "x" })
     """)
     nvim.keys("i")
     nvim.wait("vim.api.nvim_get_mode().mode == 'i'")
@@ -239,7 +237,7 @@ function chat.ask(_, _, fields, done)
   end
   done({ rewound = rewound })
 end
-require("claude-ide.chat.rewind").to(chat, { uuid = "x" })
+Ide.chat_rewind.to(chat, { uuid = "x" })
 """
 
 

@@ -38,7 +38,7 @@ def headless(start_nvim, tmp_path):
     def begin():
         nvim = chat_steps.start_scripted(start_nvim, tmp_path, CLI, {"TESTS": str(ROOT / "tests")})
         chat_steps.begin(nvim)
-        nvim.wait("(require('claude-ide.chat').current() or {}).state == 'idle'", what="the chat")
+        nvim.wait("(Ide.chat.current() or {}).state == 'idle'", what="the chat")
         return nvim
 
     return begin
@@ -123,13 +123,13 @@ def test_what_is_left_out_of_a_command_is_said_and_to_be_had(begin_acp):
     yanked = nvim.lua(
         """
         for _, win in ipairs(vim.api.nvim_list_wins()) do
-          local view = require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_win_get_buf(win))
+          local view = Ide.open_views.of_buffer(vim.api.nvim_win_get_buf(win))
           if view then
             vim.cmd("stopinsert")
             vim.api.nvim_set_current_win(win)
             vim.cmd("normal! zR")
             vim.api.nvim_win_set_cursor(win, { ..., 0 })
-            require("claude-ide.transcript.code").yank(view)
+            Ide.transcript_code.yank(view)
             return vim.fn.sha256(vim.fn.getreg('"'))
           end
         end

@@ -68,11 +68,11 @@ def test_code_in_several_rows_is_yanked_in_whole(begin):
     assert nvim.lua("return live.store:info().len") > 3
     for where in ("local value_3 ", "local value_200 ", "local value_399 "):
         nvim.lua("vim.fn.setreg('\"', '') vim.fn.cursor(1, 1) vim.fn.search((...))", where)
-        nvim.lua("require('claude-ide.transcript.code').yank(live.view())")
+        nvim.lua("Ide.transcript_code.yank(live.view())")
         nvim.wait("vim.fn.getreg('\"') ~= ''")
         assert nvim.lua("return vim.fn.getreg('\"')") == CODE
     nvim.lua("vim.fn.search('That is')")
-    nvim.lua("require('claude-ide.transcript.code').yank(live.view())")
+    nvim.lua("Ide.transcript_code.yank(live.view())")
     nvim.wait("vim.fn.execute('messages'):find('There is no code here') ~= nil")
 
 
@@ -82,10 +82,10 @@ def test_a_block_of_40000_lines_is_shown_a_little_at_a_time(begin):
     """Counts the work of one turn of the loop, not its time."""
     nvim = begin(48 * 1024, 96 * 1024)
     nvim.lua("""
-      require("claude-ide.transcript.painter").want = function() end
-      require("claude-ide.base.slice").MS = 0 -- one thing a turn
-      local canvas = require("claude-ide.transcript.canvas")
-      local while_open = require("claude-ide.transcript.while_open")
+      Ide.transcript_painter.want = function() end
+      Ide.slice.MS = 0 -- one thing a turn
+      local canvas = Ide.transcript_canvas
+      local while_open = Ide.while_open
       local made = 0
       most = 0
       local put, prepend = canvas.put, canvas.prepend
@@ -112,6 +112,6 @@ def test_a_block_of_40000_lines_is_shown_a_little_at_a_time(begin):
     live_source.settle(nvim)
     for line in (1, 5000, 20000, 1_000_000, 1):
         nvim.lua("vim.api.nvim_win_set_cursor(0, { math.min((...), vim.api.nvim_buf_line_count(0)), 0 })", line)
-        nvim.lua("live.view().canvas:mark_all_stale() require('claude-ide.transcript.loader').update(live.view())")
+        nvim.lua("live.view().canvas:mark_all_stale() Ide.transcript_loader.update(live.view())")
         live_source.settle(nvim)
     assert 1000 < nvim.lua("return most") < 6000, "rows of 1,300 lines"

@@ -62,11 +62,9 @@ def test_a_question_says_which_of_two_chats_asks(asked):
     nvim = asked()
     shown = nvim.wait_screen("wants to use Bash")
     assert not any("·" in line for line in shown.splitlines() if "wants to use Bash" in line)
-    nvim.lua(
-        "view = require('claude-ide.transcript.open_views').of_source(require('claude-ide.chat').current().source)"
-    )
+    nvim.lua("view = Ide.open_views.of_source(Ide.chat.current().source)")
     begin(nvim, "go too")
-    nvim.wait("#require('claude-ide.requests').pending() == 2", what="the other question")
+    nvim.wait("#Ide.requests.pending() == 2", what="the other question")
     said = "Claude wants to use Bash · Fix the parser"
 
     def is_said():
@@ -164,7 +162,7 @@ def test_enter_alone_allows_nothing(asked):
     nvim.keys("<CR>")
     nvim.keys(":let g:typed = 1<CR>")
     nvim.wait("vim.g.typed == 1", what="the keys to be read")
-    assert nvim.lua("return require('claude-ide.requests').count('permission')") == 1
+    assert nvim.lua("return Ide.requests.count('permission')") == 1
     nvim.keys("y")
     assert answer(nvim) == {"behavior": "allow", "updatedInput": {"command": "make it"}}
 
@@ -215,7 +213,7 @@ def answered(nvim):
 
 
 def wait_pending(nvim, count):
-    nvim.wait(f"#require('claude-ide.requests').pending() == {count}", what=f"{count} questions")
+    nvim.wait(f"#Ide.requests.pending() == {count}", what=f"{count} questions")
     wait_idle(nvim)
 
 
@@ -257,7 +255,7 @@ def test_a_question_takes_nothing_from_who_types_elsewhere(background):
     nvim.keys("Ohello ")
     nvim.wait("vim.api.nvim_get_current_line() == 'hello '")
     nvim.keys_count()
-    chat(nvim, "require('claude-ide.chat').say(chat, 'commands')")
+    chat(nvim, "Ide.chat.say(chat, 'commands')")
     wait_pending(nvim, 2)
     nvim.keys("yyy")
     nvim.wait("vim.api.nvim_get_current_line() == 'hello yyy'", what="what is typed, where it was")
@@ -268,7 +266,7 @@ def test_a_question_takes_nothing_from_who_types_elsewhere(background):
 
 
 def waits(nvim, kind):
-    return nvim.lua("return require('claude-ide.requests').count(...)", kind) == 1
+    return nvim.lua("return Ide.requests.count(...)", kind) == 1
 
 
 PLAN = {"tool_name": "ExitPlanMode", "input": {"plan": "make it\nwell"}}
@@ -308,9 +306,9 @@ def test_a_plan_goes_back_with_words_and_as_the_user_would_have_it(asked):
 def test_a_plan_whose_buffer_is_gone_hears_no_more_keys(asked):
     nvim = asked(**PLAN)
     buf = nvim.lua("return vim.api.nvim_get_current_buf()")
-    nvim.lua("require('claude-ide.ui.guard.window').opened(...)", buf)
+    nvim.lua("Ide.guard_window.opened(...)", buf)
     received = nvim.lua("return vim.on_key()")
-    left = "return { require('claude-ide.ui.guard.window').accepts_key(...), vim.on_key() }"
+    left = "return { Ide.guard_window.accepts_key(...), vim.on_key() }"
     assert nvim.lua(f"vim.cmd('bwipeout!') {left}", buf) == [True, received - 1]
 
 
@@ -412,14 +410,14 @@ def test_a_question_comes_to_who_has_stopped_writing_a_prompt(background, words)
 
 def test_a_question_waits_while_a_prompt_is_written(background):
     nvim = background
-    nvim.lua("require('claude-ide.ui.guard.typing').quiet_for = function() return 900 end")
+    nvim.lua("Ide.guard_typing.quiet_for = function() return 900 end")
     nvim.keys("iabc")
     nvim.wait("vim.api.nvim_get_current_line() == 'abc'")
-    chat(nvim, "require('claude-ide.chat').say(chat, 'commands')")
+    chat(nvim, "Ide.chat.say(chat, 'commands')")
     wait_pending(nvim, 2)
     nvim.wait_screen("opens when you pause or leave insert mode")
     assert nvim.lua("return vim.fn.mode()") == "i"
-    nvim.lua("require('claude-ide.ui.guard.typing').quiet_for = function() return 1100 end")
+    nvim.lua("Ide.guard_typing.quiet_for = function() return 1100 end")
     wait_asked(nvim, "make the early one")
 
 

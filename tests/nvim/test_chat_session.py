@@ -23,7 +23,7 @@ pytestmark = pytest.mark.dealt
 def the_effort_is_read_back(nvim):
     nvim.answer(1)
     nvim.keys("gE")
-    nvim.wait("require('claude-ide.chat').current().effort == 'low'", what="the effort")
+    nvim.wait("Ide.chat.current().effort == 'low'", what="the effort")
     nvim.wait_screen("low effort")
 
 
@@ -40,12 +40,12 @@ def a_task_in_the_background_is_listed_and_stopped(nvim):
         f"{call('Bash', command='touch begun; sleep 600', description='Sleeps long', run_in_background=True)} THEN SAY on",
     )
     wait_text(nvim, "\non")
-    nvim.wait("next(require('claude-ide.chat').current().tasks) ~= nil", what="the task")
+    nvim.wait("next(Ide.chat.current().tasks) ~= nil", what="the task")
     nvim.wait_screen("1 task")
     nvim.answer(1)
     wait_idle(nvim)
     nvim.keys("gB")
-    nvim.wait("next(require('claude-ide.chat').current().tasks) == nil", what="the task to be stopped")
+    nvim.wait("next(Ide.chat.current().tasks) == nil", what="the task to be stopped")
     assert nvim.asked()[0]["lines"] == ["Sleeps long"]
     wait_idle(nvim)
 
@@ -98,9 +98,9 @@ def a_form_of_a_server_is_filled_in_and_sent(nvim, mock_api):
 def a_model_is_chosen_and_the_mode_is_what_the_cli_says(nvim, mock_api):
     nvim.answer(-1)
     nvim.keys("gm")
-    nvim.wait("(require('claude-ide.chat').current().model or ''):find('haiku') ~= nil", what="the model")
+    nvim.wait("(Ide.chat.current().model or ''):find('haiku') ~= nil", what="the model")
     nvim.keys("<S-Tab>")
-    nvim.wait("require('claude-ide.chat').current().mode == 'acceptEdits'", what="the mode")
+    nvim.wait("Ide.chat.current().mode == 'acceptEdits'", what="the mode")
     nvim.wait_screen("acceptEdits")
     say(nvim, "SAY with it")
     wait_text(nvim, "\nwith it")
@@ -196,7 +196,7 @@ def what_a_subagent_writes_unasked_waits_for_a_review(nvim, mock_api):
     """Outside a repository, and without a record in its transcript; it waits until the file's content is kept."""
     path = nvim.project / "a.txt"
     nvim.lua("""
-      local journal = require("claude-ide.edits.journal")
+      local journal = Ide.journal
       local before_edit = journal.before_edit
       journal.before_edit = function(client, path, call)
         journal.before_edit = before_edit
@@ -211,7 +211,7 @@ def what_a_subagent_writes_unasked_waits_for_a_review(nvim, mock_api):
     say(nvim, "change it THEN SAY somebody changes it")
     nvim.wait(lambda: path.read_text() == "ONE\ntwo\n", what="the file")
     assert nvim.lua("return deferred") == "one"
-    nvim.wait("require('claude-ide.edits.journal').counts().files == 1", what="a file to review")
+    nvim.wait("Ide.journal.counts().files == 1", what="a file to review")
     nvim.wait(lambda: re.search(r"^  Agent Change it · ok · ", text(nvim), re.M), what="its end")
     wait_idle(nvim)
     nvim.answer(1)
@@ -223,7 +223,7 @@ def an_edit_that_is_announced_too_late_is_known_by_the_transcript(nvim):
     """Neovim was busy for so long that the CLI went on: the file is written before Neovim learns of the edit."""
     path = nvim.project / "a.txt"
     nvim.lua("""
-      local record, late = require("claude-ide.chat.record"), {}
+      local record, late = Ide.chat_record, {}
       local before_edit, results = record.before_edit, record.results
       record.before_edit = function(...) late = { ... } end
       record.results = function(...) before_edit(unpack(late)) results(...) end
@@ -231,7 +231,7 @@ def an_edit_that_is_announced_too_late_is_known_by_the_transcript(nvim):
     """)
     say(nvim, edit(path, "one", "ONE", "it late"))
     wait_answer(nvim, "\nit late")
-    nvim.wait("require('claude-ide.edits.journal').counts().files == 1", what="a file to review")
+    nvim.wait("Ide.journal.counts().files == 1", what="a file to review")
     nvim.lua("in_time()")
     nvim.answer(1)
     undo(nvim)
@@ -242,12 +242,12 @@ def a_turn_is_undone_alone_though_neovim_heard_of_it_when_it_was_over(nvim):
     path = nvim.project / "a.txt"
     say(nvim, edit(path, "one", "ONE", "the first"))
     wait_answer(nvim, "\nthe first")
-    nvim.wait("require('claude-ide.edits.journal').counts().files == 1", what="a file to review")
-    ended = "local turns = require('claude-ide.edits.journal').turns() return turns[#turns].ended ~= nil"
+    nvim.wait("Ide.journal.counts().files == 1", what="a file to review")
+    ended = "local turns = Ide.journal.turns() return turns[#turns].ended ~= nil"
     nvim.wait(ended, what="the first turn to be read to its end")
     nvim.lua(
         """
-        local path, record = ..., require("claude-ide.chat.record")
+        local path, record = ..., Ide.chat_record
         local turn_begins = record.turn_begins
         record.turn_begins = function(...)
           record.turn_begins = turn_begins
@@ -260,7 +260,7 @@ def a_turn_is_undone_alone_though_neovim_heard_of_it_when_it_was_over(nvim):
     say(nvim, edit(path, "two", "TWO", "the second"))
     wait_answer(nvim, "\nthe second")
     nvim.wait(
-        "local now = require('claude-ide.edits.journal').changes()[1] return now and now.after == 'ONE\\nTWO\\n'",
+        "local now = Ide.journal.changes()[1] return now and now.after == 'ONE\\nTWO\\n'",
         what="both changes to be known",
     )
     nvim.answer(1, 1)
@@ -276,7 +276,7 @@ def unsaved_text_goes_along_when_it_reads_the_file(nvim, mock_api):
         "buf = vim.fn.bufadd(...) vim.fn.bufload(buf) vim.api.nvim_buf_set_lines(buf, 0, 0, true, { 'UNSAVED' })",
         str(path),
     )
-    nvim.wait("#require('claude-ide.terminal.hook_folder').texts() == 1", what="the note")
+    nvim.wait("#Ide.hook_folder.texts() == 1", what="the note")
     say(nvim, f"{call('Read', file_path=str(path))} THEN SAY read")
     wait_answer(nvim, "\nread")
     assert mock_api.seen("+UNSAVED")
@@ -288,7 +288,7 @@ def what_a_turn_changed_is_reviewed_undone_and_rewound(nvim):
     nvim.wait("require('claude-ide.statusline').text():find('^Claude idle') ~= nil", what="the statusline")
     say(nvim, edit(path, "one", "ONE", "done"))
     wait_answer(nvim, "\ndone")
-    nvim.wait("require('claude-ide.edits.journal').counts().files == 1", what="a file to review")
+    nvim.wait("Ide.journal.counts().files == 1", what="a file to review")
     nvim.wait("require('claude-ide.statusline').text():find('1 to review') ~= nil", what="the statusline")
     nvim.answer(1)
     undo(nvim)
@@ -308,7 +308,7 @@ def what_a_turn_changed_is_reviewed_undone_and_rewound(nvim):
         end
       end
     """)
-    chat(nvim, "require('claude-ide.chat.rewind').choose(chat)")
+    chat(nvim, "Ide.chat_rewind.choose(chat)")
     nvim.wait("go ~= nil", what="the dry run")
     assert path.read_text() == "one\nTWO\n", "a dry run writes nothing"
     nvim.lua("go()")
@@ -345,35 +345,35 @@ def test_an_edit_that_a_turns_end_overtakes_is_reviewed(begin_chat_with_stand_in
     nvim = begin_chat_with_stand_in("SAY begun", files={"a.txt": "one\n"})
     wait_answer(nvim, "\nbegun")
     path = nvim.project / "a.txt"
-    take_in = "require('claude-ide.chat.events').take_in(require('claude-ide.chat').current(), ...)"
+    take_in = "Ide.chat_events.take_in(Ide.chat.current(), ...)"
     nvim.lua(take_in, {"type": "prompt", "state": "started", "id": "p"})
     nvim.lua(take_in, {"type": "before_edit", "request": "h", "call": "edit", "paths": [str(path)]})
     nvim.lua(take_in, {"type": "turn", "outcome": "done"})
-    nvim.lua("require('claude-ide.edits.journal').when_known(function() known = true end)")
+    nvim.lua("Ide.journal.when_known(function() known = true end)")
     nvim.wait("known", what="the file to be looked at")
     path.write_text("ONE\n")
     result = {"content": [], "is_error": False}
     nvim.lua(take_in, {"type": "results", "by": "agent", "results": [["edit", result]]})
-    nvim.wait("require('claude-ide.edits.journal').counts().files == 1", what="a file to review")
+    nvim.wait("Ide.journal.counts().files == 1", what="a file to review")
     (turn,) = nvim.wait(
-        "local turns = require('claude-ide.edits.journal').turns() return turns[#turns].ended and { turns[#turns] }",
+        "local turns = Ide.journal.turns() return turns[#turns].ended and { turns[#turns] }",
         what="the end of the turn",
     )
     assert turn["files"] == [str(path)]
     path.write_text("of another program\n")
-    nvim.lua("require('claude-ide.edits.journal').look_again()")
-    nvim.lua("known = false require('claude-ide.edits.journal').when_known(function() known = true end)")
+    nvim.lua("Ide.journal.look_again()")
+    nvim.lua("known = false Ide.journal.when_known(function() known = true end)")
     nvim.wait("known")
-    undone = nvim.lua("return require('claude-ide.edits.journal.undo').preview(...)", turn["id"])
+    undone = nvim.lua("return Ide.journal_undo.preview(...)", turn["id"])
     assert undone == [] or undone[0].get("hunks", 0) == 0, undone
 
 
 def it_goes_on_in_the_terminal_and_back(nvim):
     session, pid = chat(nvim, "return { chat.session, chat.pid }")
     nvim.cmd(f"Claude open --resume {session}")
-    nvim.wait("(require('claude-ide.terminal').session() or {}).id ~= nil", what="the terminal's session")
-    assert nvim.lua("return require('claude-ide.terminal').session().id") == session
-    assert nvim.lua("return #require('claude-ide.chat').list()") == 0
+    nvim.wait("(Ide.terminal.session() or {}).id ~= nil", what="the terminal's session")
+    assert nvim.lua("return Ide.terminal.session().id") == session
+    assert nvim.lua("return #Ide.chat.list()") == 0
     assert nvim.lua("return vim.uv.kill(...) == nil", pid, 0), "the chat's process is gone"
     nvim.wait_screen("remember")
     nvim.answer(2)
@@ -382,30 +382,30 @@ def it_goes_on_in_the_terminal_and_back(nvim):
     wait_text(nvim, "\nagain")
     assert nvim.asked()[0]["prompt"] == "This session runs in the terminal"
     assert chat(nvim, "return chat.session") == session
-    assert not nvim.lua("return require('claude-ide.terminal').is_running()")
+    assert not nvim.lua("return Ide.terminal.is_running()")
     wait_idle(nvim)
 
 
 def it_goes_on_where_another_session_in_the_terminal_is_kept(nvim):
     session, pid = chat(nvim, "return { chat.session, chat.pid }")
-    nvim.lua("require('claude-ide.terminal').open_in_background({})")
-    nvim.wait("(require('claude-ide.terminal').session() or {}).id ~= nil", what="the terminal's session")
-    other = nvim.lua("return require('claude-ide.terminal').session().id")
+    nvim.lua("Ide.terminal.open_in_background({})")
+    nvim.wait("(Ide.terminal.session() or {}).id ~= nil", what="the terminal's session")
+    other = nvim.lua("return Ide.terminal.session().id")
     assert other != session
     nvim.answer(1, 1, 2)
-    nvim.lua("current = require('claude-ide.chat').current()")
-    for ask in ("require('claude-ide.chat').to_terminal(current)", f"vim.cmd('Claude open --resume {session}')"):
+    nvim.lua("current = Ide.chat.current()")
+    for ask in ("Ide.chat.to_terminal(current)", f"vim.cmd('Claude open --resume {session}')"):
         nvim.lua(ask)
         assert chat(nvim, "return { chat.session, chat.pid, chat.state }") == [session, pid, "idle"]
     assert len(nvim.asked()) == 2
     nvim.stop_insert()
-    nvim.lua("require('claude-ide.chat').show(nil, current)")  # the terminal took its place
+    nvim.lua("Ide.chat.show(nil, current)")  # the terminal took its place
     say(nvim, "SAY still here")
     wait_answer(nvim, "\nstill here")
-    assert nvim.lua("return require('claude-ide.terminal').session().id") == other
-    nvim.lua("require('claude-ide.chat').to_terminal(current)")  # "End it and continue the chat"
-    nvim.wait(f"(require('claude-ide.terminal').session() or {{}}).id == '{session}'", what="the chat in the terminal")
-    assert nvim.lua("return #require('claude-ide.chat').list()") == 0
+    assert nvim.lua("return Ide.terminal.session().id") == other
+    nvim.lua("Ide.chat.to_terminal(current)")  # "End it and continue the chat"
+    nvim.wait(f"(Ide.terminal.session() or {{}}).id == '{session}'", what="the chat in the terminal")
+    assert nvim.lua("return #Ide.chat.list()") == 0
 
 
 def test_a_chat_goes_on_in_the_terminal_and_back(begin_chat):
@@ -423,18 +423,18 @@ def test_a_session_that_is_open_in_a_chat_is_shown_there_and_not_begun_twice(beg
     starts = nvim.home / "starts"
     for number, which in enumerate([f"--resume {session}", f"--resume {session[:8]}", "--continue"]):
         nvim.cmd("Claude chat --new")
-        nvim.wait(f"require('claude-ide.chat').current().session ~= '{session}'", what="another chat")
+        nvim.wait(f"Ide.chat.current().session ~= '{session}'", what="another chat")
         wait_idle(nvim)
         begun = len(starts.read_text().splitlines())
         nvim.cmd(f"Claude chat {which} SAY again {number}")
         wait_answer(nvim, f"\nagain {number}")
         assert chat(nvim, "return { chat.session, chat.pid }") == [session, pid]
         assert nvim.asked() == [] and len(starts.read_text().splitlines()) == begun
-        assert nvim.lua("return #require('claude-ide.chat').list()") == 2
-        nvim.lua("local chats = require('claude-ide.chat') chats.close(chats.list()[1])")
+        assert nvim.lua("return #Ide.chat.list()") == 2
+        nvim.lua("local chats = Ide.chat chats.close(chats.list()[1])")
     nvim.cmd(f"Claude chat --fork {session} SAY in a copy")
-    nvim.wait(f"require('claude-ide.chat').current().session ~= '{session}'", what="the copy")
-    assert nvim.lua("return #require('claude-ide.chat').list()") == 2
+    nvim.wait(f"Ide.chat.current().session ~= '{session}'", what="the copy")
+    assert nvim.lua("return #Ide.chat.list()") == 2
 
 
 def test_one_that_ended_and_whose_session_goes_on_elsewhere_is_not_begun_again(begin_chat_with_stand_in):
@@ -442,25 +442,25 @@ def test_one_that_ended_and_whose_session_goes_on_elsewhere_is_not_begun_again(b
     wait_answer(nvim, "\nhello")
     session, pid = chat(nvim, "return { chat.session, chat.pid }")
     os.kill(pid, signal.SIGKILL)
-    nvim.wait("require('claude-ide.chat').current().state == 'ended'", what="the end of the first")
-    first = "require('claude-ide.chat').list()[1]"
+    nvim.wait("Ide.chat.current().state == 'ended'", what="the end of the first")
+    first = "Ide.chat.list()[1]"
     nvim.cmd(f"Claude chat --resume {session} SAY from the second")
     nvim.wait_screen(re.compile("│from the second"))
     wait_idle(nvim)
     starts = len((nvim.home / "starts").read_text().splitlines())
-    why = nvim.lua(f"return select(2, require('claude-ide.chat').say({first}, 'SAY never'))")
+    why = nvim.lua(f"return select(2, Ide.chat.say({first}, 'SAY never'))")
     assert why == "This session is open in another chat."
     assert nvim.lua(f"return {first}.state") == "ended"
-    nvim.lua("local chats = require('claude-ide.chat') chats.close(chats.list()[2])")
-    nobody = f"require('claude-ide.sessions.catalogue').running('{session}') == nil"
-    nvim.wait(f"#require('claude-ide.chat').list() == 1 and {nobody}", what="the second to be gone")
+    nvim.lua("local chats = Ide.chat chats.close(chats.list()[2])")
+    nobody = f"Ide.sessions_catalogue.running('{session}') == nil"
+    nvim.wait(f"#Ide.chat.list() == 1 and {nobody}", what="the second to be gone")
     Sessions(nvim.home).record(os.getpid(), session, "idle", nvim.project)
     nvim.wait(f"not ({nobody})", what="another process")
-    why = nvim.lua(f"return select(2, require('claude-ide.chat').say({first}, 'SAY never'))")
+    why = nvim.lua(f"return select(2, Ide.chat.say({first}, 'SAY never'))")
     assert why == f"This session now runs in another terminal (pid {os.getpid()})."
     Sessions(nvim.home).forget(os.getpid())
     nvim.wait(nobody, what="its end")
-    nvim.lua(f"require('claude-ide.chat').say({first}, 'SAY from the first')")
+    nvim.lua(f"Ide.chat.say({first}, 'SAY from the first')")
     nvim.wait(f"{first}.state == 'idle' and #{first}.queue == 0", what="the first to go on")
     assert len((nvim.home / "starts").read_text().splitlines()) == starts + 1
 
@@ -468,7 +468,7 @@ def test_one_that_ended_and_whose_session_goes_on_elsewhere_is_not_begun_again(b
 def test_what_is_said_to_a_chat_that_is_closed_before_it_begins_is_kept(start_nvim):
     nvim = start_nvim(opts={"terminal": {"command": ["/bin/cat"]}})
     nvim.lua("""
-      local chats = require("claude-ide.chat")
+      local chats = Ide.chat
       assert(chats.open({ text = "not to be lost" }))
       chats.close(chats.current())
     """)
@@ -482,7 +482,7 @@ def test_a_chat_that_goes_at_once_takes_both_its_windows_along(start_nvim, leave
     nvim = start_nvim(opts={"terminal": {"command": ["/bin/cat"]}})
     nvim.lua(
         """
-        local chats, later = require("claude-ide.chat"), vim.defer_fn
+        local chats, later = Ide.chat, vim.defer_fn
         to_come = 0
         vim.defer_fn = function(fn, ms)
           to_come = to_come + 1
@@ -508,5 +508,5 @@ def test_a_chat_that_goes_at_once_takes_both_its_windows_along(start_nvim, leave
     """
     assert nvim.lua(transcripts) == [1, 1, 0]
     if leave == "hide":
-        assert nvim.lua("return require('claude-ide.chat').show()")
+        assert nvim.lua("return Ide.chat.show()")
         nvim.wait("#vim.api.nvim_list_wins() == 3")

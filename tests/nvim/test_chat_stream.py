@@ -46,9 +46,9 @@ def test_a_chat_begins_in_turns_of_the_loop(start_nvim, tmp_path):
       prepare = vim.uv.new_prepare()
       prepare:start(function() turn = turn + 1 end)
       for _, each in ipairs({
-        { "library.native", "load" }, { "chat.windows", "fill" }, { "chat.chat", "begin" }, { "chat.prompt", "set_window_options" },
+        { "native", "load" }, { "chat_windows", "fill" }, { "one_chat", "begin" }, { "chat_prompt", "set_window_options" },
       }) do
-        local module = require("claude-ide." .. each[1])
+        local module = Ide[each[1]]
         local fn = module[each[2]]
         module[each[2]] = function(...)
           local is_nothing = each[2] == "fill" and not (...).waiting
@@ -92,7 +92,7 @@ def test_an_interrupt_that_waits_fails_nothing_that_is_reported(begin_chat):
     nvim = begin_chat("one")
     wait_idle(nvim)
     nvim.lua("""
-      local ffi, native = require("ffi"), require("claude-ide.library.native")
+      local ffi, native = require("ffi"), Ide.native
       ffi.cdef("extern unsigned char got_int;")
       local poll = native.poll
       function native.poll()
@@ -144,8 +144,8 @@ def test_what_is_written_at_a_prompt_outlives_it(begin_chat, end):
 def test_a_closed_chat_is_not_begun_again_by_what_was_still_read(begin_chat):
     nvim = begin_chat("hello")
     wait_idle(nvim)
-    nvim.lua("require('claude-ide.context').expand = function(_, _, done) go_on = done end")
-    nvim.lua("closed = require('claude-ide.chat').current() require('claude-ide.chat').say(closed, 'late words')")
+    nvim.lua("Ide.context.expand = function(_, _, done) go_on = done end")
+    nvim.lua("closed = Ide.chat.current() Ide.chat.say(closed, 'late words')")
     nvim.cmd("Claude chat close")
     nvim.wait("closed.state == 'ended'", what="the end")
     nvim.lua("go_on({})")

@@ -145,8 +145,8 @@ def a_cli_that_is_killed_says_so_and_the_session_goes_on_with_the_next_prompt(nv
 
 def two_chats_at_once_do_not_mix(nvim):
     nvim.cmd("Claude chat --new SAY second")
-    nvim.wait("#require('claude-ide.chat').list() == 2", what="two chats")
-    nvim.wait("require('claude-ide.chat').current().store:info().len == 2", what="the answer")
+    nvim.wait("#Ide.chat.list() == 2", what="two chats")
+    nvim.wait("Ide.chat.current().store:info().len == 2", what="the answer")
     wait_idle(nvim)
     texts = nvim.lua(
         """
@@ -156,19 +156,19 @@ def two_chats_at_once_do_not_mix(nvim):
             said[at] = chat.store:messages({ row.id }, true)[1].blocks[1].text or ""
           end
           return said
-        end, require("claude-ide.chat").list())
+        end, Ide.chat.list())
         """
     )
     assert texts[0][-2:] == ["SAY onwards", "onwards"] and not any("second" in text for text in texts[0])
     assert texts[1] == ["SAY second", "second"]
-    first, second = nvim.lua("return vim.tbl_map(function(c) return c.session end, require('claude-ide.chat').list())")
+    first, second = nvim.lua("return vim.tbl_map(function(c) return c.session end, Ide.chat.list())")
     assert first != second and chat(nvim, "return chat.session") == second
 
 
 def close_first(nvim):
     session, pid = nvim.lua(
         """
-        local chats = require("claude-ide.chat")
+        local chats = Ide.chat
         local chat = chats.list()[1]
         local about = { chat.session, chat.pid }
         chats.close(chat)
@@ -177,7 +177,7 @@ def close_first(nvim):
     )
     # The CLI may write to its file as it ends.
     nvim.wait(lambda: not os.path.exists(f"/proc/{pid}"), what="its process to be gone")
-    nvim.wait(f"not require('claude-ide.sessions.catalogue').running('{session}')", what="its process to be gone")
+    nvim.wait(f"not Ide.sessions_catalogue.running('{session}')", what="its process to be gone")
     return session
 
 
@@ -185,13 +185,13 @@ def it_continues_the_newest_session_and_forks_one(nvim):
     close_first(nvim)
     session = close_first(nvim)
     nvim.cmd("Claude chat --continue SAY more")
-    nvim.wait("require('claude-ide.chat').current() ~= nil", what="the chat")
+    nvim.wait("Ide.chat.current() ~= nil", what="the chat")
     wait_answer(nvim, "\nmore")
     assert chat(nvim, "return chat.session") == session
     nvim.cmd(f"Claude chat --fork {session} SAY aside")
-    nvim.wait("#require('claude-ide.chat').list() == 2", what="the copy")
+    nvim.wait("#Ide.chat.list() == 2", what="the copy")
     wait_idle(nvim)
-    nvim.wait("require('claude-ide.chat').current().store:info().len == 2", what="the answer")
+    nvim.wait("Ide.chat.current().store:info().len == 2", what="the answer")
     assert chat(nvim, "return chat.session") != session
 
 
@@ -229,7 +229,7 @@ def test_one_that_is_killed_before_it_answers_or_after_it_forgot_goes_on(begin_c
     wait_idle(nvim)
     mock_api.delay = 600.0
     say(nvim, "SAY unheard")
-    nvim.wait("#require('claude-ide.chat').current().unanswered == 1", what="the turn to begin")
+    nvim.wait("#Ide.chat.current().unanswered == 1", what="the turn to begin")
     kill(nvim)
     mock_api.delay = 0.0
     say(nvim, "SAY heard")

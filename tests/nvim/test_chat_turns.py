@@ -39,7 +39,7 @@ def a_turn_is_interrupted_and_the_next_one_goes_on(nvim):
 
 def what_is_said_meanwhile_waits_and_is_taken_back(nvim):
     say(nvim, call("Bash", command="until test -e go; do sleep 0.1; done"))
-    nvim.wait("require('claude-ide.chat').current().state == 'working'")
+    nvim.wait("Ide.chat.current().state == 'working'")
     nvim.wait_screen("until test -e go")
     say(nvim, "SAY this first")
     say(nvim, "SAY not this")
@@ -205,7 +205,7 @@ def a_session_goes_on_in_a_chat_and_is_another_one_after_clear(nvim):
     session = chat(nvim, "return chat.session")
     nvim.cmd("Claude chat close")
     nvim.cmd(f"Claude chat --resume {session} SAY and on")
-    nvim.wait("require('claude-ide.chat').current() ~= nil", what="the chat")
+    nvim.wait("Ide.chat.current() ~= nil", what="the chat")
     wait_text(nvim, "\nand on")
     assert "\nremember" in text(nvim) and chat(nvim, "return chat.session") == session
     wait_idle(nvim)
@@ -215,7 +215,7 @@ def a_session_goes_on_in_a_chat_and_is_another_one_after_clear(nvim):
     wait_answer(nvim, "\nfresh")
     session = chat(nvim, "return chat.session")
     nvim.wait(
-        f"""return vim.iter(require("claude-ide.sessions").live()):any(function(one)
+        f"""return vim.iter(Ide.sessions.live()):any(function(one)
           return one.id == "{session}" and one.state.activity == "idle"
         end)""",
         what="the session to be known",

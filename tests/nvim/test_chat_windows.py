@@ -83,7 +83,7 @@ def test_a_chat_keeps_its_share_of_the_screen(talk, by_hand):
         )
 
 
-HAS_FILE = "(require('claude-ide.chat').current().source.file or { info = function() end }):info() ~= nil"
+HAS_FILE = "(Ide.chat.current().source.file or { info = function() end }):info() ~= nil"
 
 
 @pytest.mark.every_nvim
@@ -124,7 +124,7 @@ def test_nothing_is_left_of_a_chat_that_is_closed(talk):
     nvim.wait(HAS_FILE, what="the session's file to be found")
     nvim.lua(
         """
-        _G.weak = setmetatable({ chat = require("claude-ide.chat").current() }, { __mode = "v" })
+        _G.weak = setmetatable({ chat = Ide.chat.current() }, { __mode = "v" })
         weak.file, weak.store = weak.chat.source.file, weak.chat.store
         """
     )
@@ -205,7 +205,7 @@ def open_menu(nvim):
     """Types the beginning of two commands, and waits for the menu."""
     nvim.lua("""
       local commands = { { name = "compact", description = "" }, { name = "context", description = "" } }
-      require("claude-ide.chat").current().commands = commands
+      Ide.chat.current().commands = commands
     """)
     nvim.keys("i/co")
     nvim.wait("vim.api.nvim_get_current_line() == '/co' and vim.fn.pumvisible() == 1", what="the commands")
@@ -305,7 +305,7 @@ def test_a_prompt_grows_with_what_is_written_and_shrinks_again(talk):
     nvim.wait(lambda: layout(nvim)["prompt"][2] > 4, what="a long line to be seen")
     nvim.keys("<Esc>ggdG")
     nvim.wait(lambda: layout(nvim)["prompt"][2] == 3, what="few lines again")
-    nvim.lua("require('claude-ide.chat.prompt').add(vim.api.nvim_get_current_buf(), 'one\\ntwo\\nthree\\nfour')")
+    nvim.lua("Ide.chat_prompt.add(vim.api.nvim_get_current_buf(), 'one\\ntwo\\nthree\\nfour')")
     nvim.wait(lambda: layout(nvim)["prompt"][2] == 6, what="what is put in")
     nvim.wait("vim.fn.line('w0') == 1", what="all of it to be seen")
 
@@ -365,7 +365,7 @@ def test_the_key_that_interrupts_does_so_in_the_conversation(begin_chat_with_sta
     wait_idle(nvim)
     nvim.lua(
         """
-        local chat = require("claude-ide.chat").current()
+        local chat = Ide.chat.current()
         chat.is_busy = function() return true end
         chat.interrupt = function() interrupted = true end
         """
@@ -438,7 +438,7 @@ def test_a_prompt_that_is_written_is_in_no_other_prompt(talk, tmp_path):
     nvim.keys("imine<Esc>:w<CR>")
     nvim.wait_screen("Saved as a draft.")
     # As if it was written before the rest of the prompt was set up:
-    nvim.lua("require('claude-ide.chat.prompt').set_window_options(vim.api.nvim_get_current_buf())")
+    nvim.lua("Ide.chat_prompt.set_window_options(vim.api.nvim_get_current_buf())")
     assert nvim.lines() == ["mine"]
     nvim.cmd("edit")
     nvim.wait(lambda: nvim.lines() == ["mine"], what="the draft once more")
@@ -543,7 +543,7 @@ def test_a_chat_and_a_terminal_share_a_wide_screen_and_take_turns_on_another(beg
     nvim.wait("vim.bo.filetype == 'markdown'", what="the prompt")
     nvim.cmd("Claude chat close")
     nvim.lua("vim.o.columns = ...", columns)
-    nvim.lua("require('claude-ide.config').get().terminal.command = { 'sh', '-c', 'exec cat' }")
+    nvim.lua("Ide.config.get().terminal.command = { 'sh', '-c', 'exec cat' }")
     nvim.cmd("Claude")
     nvim.wait("vim.fn.mode() == 't'", what="the terminal")
     nvim.stop_insert()

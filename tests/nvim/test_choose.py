@@ -6,7 +6,7 @@ LIST = """
 local items = {}
 for i = 1, ... do items[i] = { "item " .. i .. (" long"):rep(i == 2 and 60 or 1) } end
 vim.schedule(function()
-  require("claude-ide.ui.choose").select(items, {
+  Ide.choose.select(items, {
     prompt = "Which",
     format_item = function(item) return item[1] end,
   }, function(item, index) chosen = { index and item == items[index] or false, index or 0 } end)
@@ -103,8 +103,8 @@ def test_who_was_writing_goes_on_writing(nvim, offer):
 
 def test_what_comes_waits_until_a_choice_is_made(nvim, offer):
     offer(3)
-    assert nvim.lua("return require('claude-ide.ui.guard').busy().till") == "when you have chosen"
-    nvim.lua("require('claude-ide.ui.guard').when_idle('x', 'a', function() came = true end)")
+    assert nvim.lua("return Ide.guard.busy().till") == "when you have chosen"
+    nvim.lua("Ide.guard.when_idle('x', 'a', function() came = true end)")
     nvim.keys("2<CR>")
     nvim.wait("came")
     assert nvim.lua("return chosen") == [True, 2]

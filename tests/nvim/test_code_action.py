@@ -88,7 +88,7 @@ def with_terminal(editor, connect, fake, sessions, project):
 
     def state(status, word):
         sessions.record(fake.starts()[0]["pid"], session, status, cwd=project)
-        now = "(require('claude-ide.terminal').session() or { state = {} }).state.activity"
+        now = "(Ide.terminal.session() or { state = {} }).state.activity"
         editor.wait(f"{now} == '{word}'", what=f"the session to be {word}")
 
     fake.show_prompt()
@@ -134,7 +134,7 @@ def test_it_serves_the_current_buffer_beside_a_language_server_while_claude_is_c
     editor.lua("fake.start('one', {})")
     editor.cmd("edit a.py")
     editor.wait(f"{OURS} == 1")
-    assert editor.lua("return #require('claude-ide.base.lsp').clients(0)") == 1, "it is no language server to us"
+    assert editor.lua("return #Ide.lsp.clients(0)") == 1, "it is no language server to us"
     editor.cmd("edit plain.txt")
     assert editor.lua(f"return {OURS}") == 0
     for buffer in ("enew", "edit .env", "new | setlocal buftype=nofile"):
@@ -245,7 +245,7 @@ def test_the_chosen_action_says_the_diagnostics_and_the_lines_to_the_terminals_s
     editor.lua("pick(1)")
     text = "@a.py#L3 Fix this:\n- line 3, error: ERROR in line 3 (one)\n- line 3, warning: WARN in line 3 (one) \n"
     editor.wait(lambda: typed(fake) == text, what="the prompt")
-    assert editor.lua("return require('claude-ide.outbox').list()") == []
+    assert editor.lua("return Ide.outbox.list()") == []
 
 
 def test_a_failed_test_is_fixed_where_neotest_shows_it(editor, fake, with_terminal):
@@ -264,7 +264,7 @@ def test_it_waits_until_claude_is_idle_and_says_so(editor, fake, with_terminal):
     editor.lua("pick(2)")
     editor.wait_notice("Not sent yet: Claude works.")
     assert fake.typed() == b""
-    editor.lua("require('claude-ide.terminal').hide()")
+    editor.lua("Ide.terminal.hide()")
     with_terminal("idle", "idle")
     editor.wait(lambda: typed(fake) == "@a.py#L1-2 Explain this. \n", what="the prompt")
     editor.wait_notice("Sent to Claude.")

@@ -6,7 +6,7 @@ pytestmark = pytest.mark.dealt
 
 FAKE_MENTION = """
 _G.sent = {}
-package.preload["claude-ide.context.mention"] = function()
+package.preload[Ide("mention")] = function()
   return {
     send_file = function(...) table.insert(_G.sent, { "file", ... }) return true end,
     send_files = function(paths) table.insert(_G.sent, { "files", unpack(paths) }) return true end,
@@ -30,7 +30,7 @@ def completions(nvim, line):
 def test_subcommands_are_completed_by_their_beginning(start_nvim):
     nvim = start_nvim()
     assert completions(nvim, "Claude ") == nvim.lua(
-        "return vim.tbl_map(function(sub) return sub.name end, require('claude-ide.command.registry'))"
+        "return vim.tbl_map(function(sub) return sub.name end, Ide.command_registry)"
     )
     assert completions(nvim, "Claude se") == ["send", "sessions", "serve", "selection"]
     assert completions(nvim, "1,2Claude re") == ["restart", "reject", "review", "resolve"]
@@ -115,7 +115,7 @@ def test_a_command_that_cannot_be_done_says_why_in_one_line(start_nvim):
 @pytest.mark.every_nvim
 def test_a_fault_of_ours_is_one_line_and_its_trace_is_in_the_log(start_nvim):
     nvim = start_nvim(notices=True)
-    nvim.lua("require('claude-ide.terminal').focus = function() error('it broke') end")
+    nvim.lua("Ide.terminal.focus = function() error('it broke') end")
     nvim.cmd("Claude focus")
     assert nvim.notices() == ["it broke (`:Claude log` has more)"]
     assert "stack traceback" in nvim.log()
@@ -123,7 +123,7 @@ def test_a_fault_of_ours_is_one_line_and_its_trace_is_in_the_log(start_nvim):
 
 def test_a_library_that_is_missing_is_explained_by_every_command_that_needs_it(start_nvim):
     nvim = start_nvim(init_lua=FAKE_MENTION, notices=True)
-    nvim.lua("require('claude-ide.server').start = function() return nil, 'Build it with `make build`.' end")
+    nvim.lua("Ide.server.start = function() return nil, 'Build it with `make build`.' end")
     for command in ["ClaudeConnect", "ClaudeSend", "Claude connect", "Claude send"]:
         nvim.cmd(command)
     assert nvim.notices() == ["Build it with `make build`."] * 4
@@ -138,7 +138,7 @@ def test_connect_says_where_the_server_listens_and_who_is_connected(start_nvim, 
     (lock,) = nvim.locks()
     assert nvim.notices() == [f"Port {lock['port']}, lock ~/.claude/ide/{lock['port']}.lock, no CLI connected yet"]
     connect(nvim, clientInfo={"name": "claude-code", "version": "9.8.7"})
-    nvim.wait("(require('claude-ide.server').clients()[1] or {}).state == 'ready'", what="the client")
+    nvim.wait("(Ide.server.clients()[1] or {}).state == 'ready'", what="the client")
     nvim.cmd("ClaudeConnect")
     assert "connected: claude-code 9.8.7 (pid " in nvim.notices()[-1]
 
@@ -171,7 +171,7 @@ def test_disconnect_tells_the_cli_to_stay_away_and_leaves_it_the_question(start_
     nvim.cmd("Claude disconnect")
     assert client.wait_closed() == STAY_AWAY
     assert not client.answered(asked)
-    nvim.wait("not require('claude-ide.server').is_running()", what="the server to stop")
+    nvim.wait("not Ide.server.is_running()", what="the server to stop")
     nvim.wait("#vim.api.nvim_list_tabpages() == 1", what="the diff to go")
     assert nvim.locks() == []
     nvim.wait("#notices == 2")
@@ -184,7 +184,7 @@ def test_disconnect_tells_the_cli_to_stay_away_and_leaves_it_the_question(start_
 def test_disconnect_takes_one_of_several_by_its_name(start_nvim, connect):
     nvim = start_nvim(notices=True)
     staying, leaving = connect(nvim), connect(nvim, roots=["/some/where else"])
-    nvim.wait("vim.tbl_get(require('claude-ide.server').clients(), 2, 'roots', 1)", what="the folder of the second")
+    nvim.wait("vim.tbl_get(Ide.server.clients(), 2, 'roots', 1)", what="the folder of the second")
     assert completions(nvim, "Claude disconnect some") == []
     assert completions(nvim, "Claude disconnect where") == ["where\\ else"]
     nvim.cmd("Claude disconnect nobody")
@@ -195,7 +195,7 @@ def test_disconnect_takes_one_of_several_by_its_name(start_nvim, connect):
         "where else is disconnected. `/ide` in it connects it again.",
     ]
     staying.request("ping", {})
-    nvim.wait("#require('claude-ide.server').clients() == 1")
+    nvim.wait("#Ide.server.clients() == 1")
     assert nvim.locks() != []
 
 
@@ -205,13 +205,13 @@ def test_connect_right_after_disconnect_keeps_the_server(start_nvim, connect):
     nvim.lua(
         """
         stops = 0
-        require("claude-ide.base.bus").on("server_stopped", function() stops = stops + 1 end)
+        Ide.bus.on("server_stopped", function() stops = stops + 1 end)
         vim.cmd("Claude disconnect")
         vim.cmd("Claude connect")
         """
     )
     assert client.wait_closed() == STAY_AWAY
-    nvim.wait("#require('claude-ide.server').clients() == 0")
+    nvim.wait("#Ide.server.clients() == 0")
     connect(nvim).request("ping", {})
     assert nvim.lua("return stops") == 0
 
@@ -225,7 +225,7 @@ def test_status_is_one_line_that_needs_no_key(start_nvim, connect):
     nvim.keys(":Claude status<CR>")
     nvim.wait_screen("no CLI connected · selection on")
     connect(nvim, clientInfo={"name": "claude-code", "version": "9.8.7"})
-    nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid", what="the client, and its process")
+    nvim.wait("(Ide.server.clients()[1] or {}).pid", what="the client, and its process")
     nvim.keys(":Claude status<CR>")
     nvim.wait_screen("claude-code 9.8.7 (pid ")
     for columns, text in [(60, "Claude: claude-code 9.8.7 (pid "), (40, "Claude: 1 CLI")]:
@@ -274,7 +274,7 @@ def test_add_takes_files_folders_lines_and_names_with_blanks(start_nvim):
 def test_several_files_of_one_command_reach_the_cli_in_order(start_nvim, connect):
     nvim = start_nvim(files={"a.txt": "1\n", "b c.txt": "", "sub/d.txt": ""})
     nvim.keys(':Claude add a.txt "b c.txt" sub<CR>')
-    nvim.wait("require('claude-ide.context.mention').pending() == 3", what="mentions that wait")
+    nvim.wait("Ide.mention.pending() == 3", what="mentions that wait")
     nvim.wait("require('claude-ide.statusline').text() == 'Claude not connected · 3 queued'", what="the statusline")
     client = connect(nvim)
     nvim.wait(
@@ -308,7 +308,7 @@ def test_diffs_are_offered_and_the_chosen_one_is_gone_to(start_nvim):
     )
     nvim.lua(
         """
-        local diff, cwd = require("claude-ide.edits.proposal"), vim.fn.getcwd()
+        local diff, cwd = Ide.proposal, vim.fn.getcwd()
         diff.list = function()
           return {
             { id = 7, client = 1, path = cwd .. "/a.txt", added = 2, removed = 1 },
@@ -353,7 +353,7 @@ def test_status_tells_everything_in_one_table_and_loads_nothing(start_nvim):
         "sessions": [],
         "terminal": {"running": False, "visible": False},
     }
-    assert nvim.lua("return package.loaded['claude-ide.server']") is None
+    assert nvim.lua("return package.loaded[Ide('server')]") is None
 
 
 def test_the_statusline_follows_events_without_working_at_each_redraw(start_nvim, connect):
@@ -364,7 +364,7 @@ def test_the_statusline_follows_events_without_working_at_each_redraw(start_nvim
     assert nvim.lua(text) == "Claude not connected"
     built = nvim.lua(
         """
-        local status, text = require("claude-ide.status"), require("claude-ide.statusline").text
+        local status, text = Ide.status, require("claude-ide.statusline").text
         local get, built = status.get, 0
         status.get = function() built = built + 1 return get() end
         require("claude-ide.statusline").refresh() -- what an event does

@@ -11,7 +11,7 @@ from harness.client import RpcError, ToolError
 
 TEXT = "one\ntwo\nthree\nfour\nfive\n"
 FILES = {"a.txt": TEXT, ".git/HEAD": "ref: refs/heads/main\n"}
-THREADS = "require('claude-ide.comments.store').threads(require('claude-ide.comments.store').root_of())"
+THREADS = "Ide.comments_store.threads(Ide.comments_store.root_of())"
 PLACED = """
 local buf = vim.fn.bufnr("a.txt")
 local namespace = vim.api.nvim_get_namespaces()["claude-ide.comments"]
@@ -32,7 +32,7 @@ return found
 # Counts the pauses after which a comment is kept.
 PAUSES = """
 pauses = 0
-local timer = require("claude-ide.base.timer")
+local timer = Ide.timer
 local new = timer.new
 timer.new = function(doing)
   local one = new(doing)
@@ -70,7 +70,7 @@ def write(nvim, lnum, words):
 def mark_sent(nvim, id, words):
     """Claude has got these words of a comment."""
     sent = [{"id": id, "words": words}]
-    nvim.lua("local s = require('claude-ide.comments.store') assert(s.change(s.root_of(), { sent = ... }))", sent)
+    nvim.lua("local s = Ide.comments_store assert(s.change(s.root_of(), { sent = ... }))", sent)
 
 
 def shown(nvim):
@@ -91,7 +91,7 @@ def test_a_comment_stands_below_its_line_and_is_there_in_the_next_neovim(start_n
     assert nvim.lua("return vim.api.nvim_get_mode().mode") == "n"
     nvim.quit()
     again = start(start_nvim)
-    again.lua("require('claude-ide.comments').attach()")
+    again.lua("Ide.comments.attach()")
     again.wait_screen("▎you: why not 2? (not sent)")
     write(again, 2, "<C-o>0And ")
     again.wait_screen("▎you: And why not 2? (not sent)")
@@ -156,7 +156,7 @@ def test_a_file_that_an_agent_writes_takes_its_comments_along(start_nvim):
     wait_shown(nvim, (2, "▎you: about four (not sent, its lines are gone)"))
     nvim.keys("gC")  # no key of ours in a user's file
     nvim.cmd("2")
-    nvim.lua("assert(require('claude-ide.comments').toggle())")
+    nvim.lua("assert(Ide.comments.toggle())")
     nvim.wait_screen("▎> four")
 
 
@@ -197,12 +197,12 @@ def test_what_stands_below_the_last_line_in_the_window_comes_into_sight(start_nv
     last = nvim.lua("vim.cmd('normal! 50GztL') return vim.fn.line('.')")
     write(nvim, last, "first<CR>second<CR>third")
     nvim.wait_screen("▎you: first second third (not sent)")
-    nvim.lua("require('claude-ide.comments').toggle()")
+    nvim.lua("Ide.comments.toggle()")
     nvim.wait_screen("▎     third")
     assert nvim.lua("return { vim.fn.line('.'), vim.fn.line('w0') }") == [last, 54]
     nvim.cmd("normal! 100G")  # nothing is below, and nothing moves
     top = nvim.lua("return vim.fn.line('w0')")
-    nvim.lua("require('claude-ide.comments').toggle()")
+    nvim.lua("Ide.comments.toggle()")
     assert nvim.lua("return vim.fn.line('w0')") == top
 
 
@@ -257,7 +257,7 @@ def test_a_comment_on_the_whole_file_stands_below_its_first_line(start_nvim, con
     agent.call("comment_reply", id=1, text="No.\nIt is not.", resolved=True)
     nvim.cmd("Claude comments resolved")
     nvim.wait_notice("There are no")
-    nvim.lua("local s = require('claude-ide.comments.store') assert(s.change(s.root_of(), ...))", RESOLVED)
+    nvim.lua("local s = Ide.comments_store assert(s.change(s.root_of(), ...))", RESOLVED)
     wait_shown(nvim, (1, "▎you: about one (not sent)"))
     nvim.answer(1)
     nvim.cmd("4 | Claude comments resolved")
@@ -271,7 +271,7 @@ def test_a_closed_fold_says_how_many_comments_are_in_it(start_nvim):
     nvim = start(start_nvim)
     for words, lnum in enumerate((3, 3, 5)):
         here = {"path": str(nvim.project / "a.txt"), "first": lnum, "last": lnum, "words": f"w{words}"}
-        nvim.lua("assert(require('claude-ide.comments').add_all({ ... }) == 1)", here)
+        nvim.lua("assert(Ide.comments.add_all({ ... }) == 1)", here)
     nvim.cmd("2,4fold | vsplit | wincmd =")
     nvim.wait_screen(re.compile(r"3 lines: two.*▎2 comments .*3 lines: two.*▎2 comments"))
     nvim.keys("2Gzo")
@@ -316,20 +316,20 @@ def test_of_several_comments_on_a_line_the_user_chooses(start_nvim):
     nvim = start(start_nvim)
     write(nvim, 2, "first")
     nvim.lua(
-        "assert(require('claude-ide.comments').add_all({ ... }) == 1)",
+        "assert(Ide.comments.add_all({ ... }) == 1)",
         {"path": str(nvim.project / "a.txt"), "first": 2, "last": 2, "words": "second"},
     )
     wait_shown(nvim, (2, "▎you: first (not sent)\n▎you: second (not sent)"))
     nvim.answer(1)
     write(nvim, 2, "!")
     wait_shown(nvim, (2, "▎you: first! (not sent)\n▎you: second (not sent)"))
-    nvim.lua("assert(require('claude-ide.comments').toggle())")
+    nvim.lua("assert(Ide.comments.toggle())")
     assert shown(nvim) == [(2, "▎not sent\n▎you: first!\n▎not sent\n▎you: second")]
     nvim.answer(1, 2)
-    nvim.lua("require('claude-ide.comments').run('resolve')")
+    nvim.lua("Ide.comments.run('resolve')")
     nvim.wait_notice("This comment is not sent. Without words, it is removed.")
     mark_sent(nvim, 2, "second")
-    nvim.lua("require('claude-ide.comments').run('resolve')")
+    nvim.lua("Ide.comments.run('resolve')")
     wait_shown(nvim, (2, "▎not sent\n▎you: first!"))
 
 
@@ -337,7 +337,7 @@ def test_of_several_comments_on_a_line_the_user_chooses(start_nvim):
 def test_two_neovims_of_a_project_agree(start_nvim):
     one = start(start_nvim)
     other = start(start_nvim)
-    other.lua("require('claude-ide.comments').attach()")
+    other.lua("Ide.comments.attach()")
     write(one, 2, "from the first")
     write(one, 3, "<Esc>")
     other.lua(f"return {THREADS}")
@@ -348,7 +348,7 @@ def test_two_neovims_of_a_project_agree(start_nvim):
 
 def test_a_neovim_that_was_there_before_the_first_comment_shows_it(start_nvim):
     other = start(start_nvim)
-    other.lua("require('claude-ide.comments').attach()")
+    other.lua("Ide.comments.attach()")
     one = start(start_nvim)
     write(one, 2, "from the first")
     other.cmd("edit b.txt | edit a.txt")
@@ -370,11 +370,11 @@ def test_comments_are_sent_once_and_shown_in_one_preview(start_nvim):
     nvim = start(start_nvim)
     write(nvim, 2, "hello")
     nvim.lua("""
-      local terminals = require("claude-ide.terminal")
+      local terminals = Ide.terminal
       terminals.session = function() return { id = "s" } end
       sent = {}
-      require("claude-ide.outbox.route").of = function() return { kind = "prompt" } end
-      require("claude-ide.outbox").send = function(message) sent[#sent + 1] = message.text end
+      Ide.outbox_route.of = function() return { kind = "prompt" } end
+      Ide.outbox.send = function(message) sent[#sent + 1] = message.text end
     """)
     nvim.keys(":Claude comments send<CR>")
     nvim.wait_kind("round")
@@ -410,10 +410,10 @@ def test_an_edited_preview_that_is_not_sent_opens_again(start_nvim, obstacle):
 
 
 OUTBOX = """
-require("claude-ide.terminal").session = function() return { id = "s" } end
-require("claude-ide.outbox.route").of = function() return { kind = "prompt" } end
+Ide.terminal.session = function() return { id = "s" } end
+Ide.outbox_route.of = function() return { kind = "prompt" } end
 sent = {}
-require("claude-ide.outbox").send = function(message)
+Ide.outbox.send = function(message)
   sent[#sent + 1] = message.text
   message.done()
 end
@@ -428,9 +428,9 @@ def test_what_a_comment_names_with_a_hash_is_completed_and_sent_along(start_nvim
     text = "one\n#lines:b.txt:1-2\nthree\n"
     nvim = start_nvim(args=["a.txt"], files=FILES | {"a.txt": text, "b.txt": "alpha\nbeta\ngamma\n"}, notices=True)
     nvim.lua("""
-      require("claude-ide.terminal").session = function() return { id = "s" } end
-      require("claude-ide.outbox.route").of = function() return { kind = "here" } end
-      require("claude-ide.outbox.transport").here = { offer = function(entry) sent = entry.text return "sent" end }
+      Ide.terminal.session = function() return { id = "s" } end
+      Ide.outbox_route.of = function() return { kind = "here" } end
+      Ide.outbox_transport.here = { offer = function(entry) sent = entry.text return "sent" end }
     """)
     nvim.keys("2G:Claude comment<CR>")
     nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
@@ -506,11 +506,11 @@ def test_a_preview_sends_no_words_that_the_user_has_changed_since(start_nvim):
 def test_a_round_on_what_another_session_changed_goes_where_the_user_says(start_nvim):
     nvim = start(start_nvim)
     nvim.lua("""
-      require("claude-ide.comments.store").session_of = function() return "other" end
-      require("claude-ide.terminal").session = function() return { id = "current" } end
-      require("claude-ide.outbox.route").of = function(id) return { kind = "terminal", live = { id = id, name = "The " .. id } } end
+      Ide.comments_store.session_of = function() return "other" end
+      Ide.terminal.session = function() return { id = "current" } end
+      Ide.outbox_route.of = function(id) return { kind = "terminal", live = { id = id, name = "The " .. id } } end
       sent = {}
-      require("claude-ide.outbox").send = function(message) sent[#sent + 1] = message.session end
+      Ide.outbox.send = function(message) sent[#sent + 1] = message.session end
     """)
     write(nvim, 2, "hello")
     nvim.keys(":Claude comments send<CR>")
@@ -534,12 +534,12 @@ def test_the_comments_of_a_session_that_cannot_be_reached_go_to_no_other_unasked
     nvim = start(start_nvim)
     nvim.lua(
         """
-        require("claude-ide.terminal").session = function() return { id = "current" } end
-        require("claude-ide.outbox.route").of = function(id)
+        Ide.terminal.session = function() return { id = "current" } end
+        Ide.outbox_route.of = function(id)
           if id == "current" then return { kind = "terminal", live = { id = id, name = "The current" } } end
           return nil, "it runs in another terminal"
         end
-        require("claude-ide.outbox.receiver").find(..., function(receiver) given = receiver.session end)
+        Ide.outbox_receiver.find(..., function(receiver) given = receiver.session end)
         """,
         sessions,
     )
@@ -577,7 +577,7 @@ def test_a_resolved_comment_is_shown_when_it_is_chosen_and_opened_by_an_answer(s
     agent = connect_agent(nvim)
     write(nvim, 4, "why?")
     mark_sent(nvim, 1, "why?")
-    resolve = "return require('claude-ide.comments').resolve()"
+    resolve = "return Ide.comments.resolve()"
     assert nvim.lua(resolve)
     wait_shown(nvim)
     nvim.answer(1)
@@ -599,9 +599,9 @@ def test_the_keys_go_from_comment_to_comment_over_files(start_nvim):
     nvim.cmd("edit b.txt")
     write(nvim, 2, "third")
     nvim.cmd("buffer a.txt | 1")
-    jump = "return require('claude-ide.comments').jump(...) and { vim.fn.expand('%:t'), vim.fn.line('.') }"
+    jump = "return Ide.comments.jump(...) and { vim.fn.expand('%:t'), vim.fn.line('.') }"
     assert [nvim.lua(jump, 1) for _ in range(3)] == [["a.txt", 2], ["a.txt", 4], ["b.txt", 2]]
-    assert nvim.lua("return (select(2, require('claude-ide.comments').jump(1)))") == "No more comments."
+    assert nvim.lua("return (select(2, Ide.comments.jump(1)))") == "No more comments."
     assert nvim.lua(jump, -1)[0] == "a.txt"
     nvim.cmd("Claude comments quickfix")
     nvim.wait("vim.bo.buftype == 'quickfix'")
@@ -621,7 +621,7 @@ def test_a_file_that_is_gone_does_not_stop_the_way_from_comment_to_comment(start
             write(nvim, lnum, f"{name} {lnum}")
     nvim.cmd("edit a.txt | bwipeout b.txt c.txt")
     (nvim.project / "b.txt").unlink()
-    jump = "require('claude-ide.comments').jump(...) return { vim.fn.bufname(), vim.fn.line('.') }"
+    jump = "Ide.comments.jump(...) return { vim.fn.bufname(), vim.fn.line('.') }"
     nvim.keys("1G:nnoremap ,t <Plug>(claude-comment-next)<CR>2,t")
     nvim.wait("vim.fn.line('.') == 5", what="the count to count")
     assert nvim.lua(jump, 1) == ["c.txt", 2]
@@ -632,8 +632,8 @@ def test_a_file_that_is_gone_does_not_stop_the_way_from_comment_to_comment(start
         agent.call("comment_add", path=name, line=4, text=f"step {step}", step=step)
     (nvim.project / "c.txt").unlink()
     nvim.cmd("bwipeout! c.txt")
-    assert nvim.lua("require('claude-ide.comments').begin_tour() return vim.fn.line('.')") == 4
-    assert nvim.lua("return { require('claude-ide.comments').jump(1) }") == [None, "There is no c.txt any more."]
+    assert nvim.lua("Ide.comments.begin_tour() return vim.fn.line('.')") == 4
+    assert nvim.lua("return { Ide.comments.jump(1) }") == [None, "There is no c.txt any more."]
 
 
 def test_a_link_has_the_comments_of_its_file(start_nvim):
@@ -693,7 +693,7 @@ def test_an_import_loads_no_files_but_those_in_other_encodings(start_nvim):
     for name, lnum, words in (("b.txt", 2, "beta?"), ("c.txt", 1, "end?"), ("d.txt", 1, "tea?")):
         nvim.cmd(f"edit {name}")
         nvim.wait_screen(f"▎you: {words} (not sent)")
-        assert nvim.lua("return require('claude-ide.comments.marks').lines(vim.api.nvim_get_current_buf())") == [lnum]
+        assert nvim.lua("return Ide.comments_marks.lines(vim.api.nvim_get_current_buf())") == [lnum]
     quoted = [thread["anchor"]["lines"] for thread in threads(nvim)]
     assert quoted == [["beta"], ["no end"], ["th\u00e9"]]
 
@@ -710,7 +710,7 @@ def test_what_is_exported_can_be_imported_elsewhere(start_nvim):
     assert nvim.lua("return { vim.bo.modified, vim.fn.bufname() }") == [True, ""]
     nvim.cmd("write review.txt")
     nvim.lua("""
-      local store = require("claude-ide.comments.store")
+      local store = Ide.comments_store
       for id = 1, 2 do assert(store.change(store.root_of(), { write = { id = id, words = "" } })) end
       vim.cmd("cgetfile review.txt")
     """)
@@ -726,7 +726,7 @@ def test_a_review_in_the_quickfix_list_becomes_a_round(start_nvim):
         "vim.fn.setqflist({}, ' ', { lines = ..., efm = '%f:%l: %m' })",
         ["a.txt:2: why two?", "b.txt:1: no alpha", "b.txt:9: beyond", "no place", "a.txt:2: why two?"],
     )
-    nvim.lua("changes = 0 require('claude-ide.base.bus').on('comments_changed', function() changes = changes + 1 end)")
+    nvim.lua("changes = 0 Ide.bus.on('comments_changed', function() changes = changes + 1 end)")
     nvim.cmd("Claude comments import")
     nvim.wait_notice("2 comments added. 1 could not be added.")
     assert nvim.lua("return changes") == 1
@@ -748,7 +748,7 @@ def test_the_statusline_counts_what_is_to_be_sent(start_nvim):
     write(nvim, 3, "second")
     nvim.wait_screen("2 comments to send")
     sent = [{"id": 1, "words": "first"}, {"id": 2, "words": "second"}]
-    nvim.lua("local s = require('claude-ide.comments.store') assert(s.change(s.root_of(), { sent = ... }))", sent)
+    nvim.lua("local s = Ide.comments_store assert(s.change(s.root_of(), { sent = ... }))", sent)
     nvim.wait(lambda: "to send" not in "".join(nvim.screen()), what="nothing to be sent")
 
 

@@ -25,7 +25,7 @@ def test_a_tour_leads_from_step_to_step_over_files_and_says_where_it_ends(start_
     wait_shown(nvim, (1, "▎you: mine (not sent)"), (3, steps))
     nvim.cmd("Claude comments tour")
     assert nvim.lua(HERE) == ["b.txt", 2]
-    jump = "local ok, err = require('claude-ide.comments').jump(...) return ok or err"
+    jump = "local ok, err = Ide.comments.jump(...) return ok or err"
     seen = []
     for _ in range(3):
         assert nvim.lua(jump, 1) is True
@@ -49,7 +49,7 @@ def test_the_list_of_a_review_counts_open_comments(start_nvim, connect):
     review(nvim)
     nvim.wait_screen("▎1 +1 −1")
     for request in ({"sent": [{"id": 1, "words": "why?"}]}, {"resolve": {"id": 1, "resolved": True}}):
-        nvim.lua("local s = require('claude-ide.comments.store') assert(s.change(s.root_of(), ...))", request)
+        nvim.lua("local s = Ide.comments_store assert(s.change(s.root_of(), ...))", request)
     nvim.wait(lambda: "▎1" not in "".join(nvim.screen()), what="nothing to be counted")
 
 

@@ -3,7 +3,7 @@
 import pytest
 from test_comments import TEXT, start, write
 
-SENT = "local s = require('claude-ide.comments.store') assert(s.change(s.root_of(), { sent = ... }))"
+SENT = "local s = Ide.comments_store assert(s.change(s.root_of(), { sent = ... }))"
 
 
 def entries(nvim):
@@ -45,14 +45,14 @@ def test_the_list_and_a_diff_show_what_changed_since_the_round(start_nvim):
 
 
 PLAN = """
-local store, target = require("claude-ide.comments.store"), require("claude-ide.comments.target")
+local store, target = Ide.comments_store, Ide.comments_target
 local buf = vim.api.nvim_get_current_buf()
 target.set_plan(buf, "session")
 local shown = target.of(buf, 1, 1)
 local id = assert(store.add(shown, "user", "why?"))
 assert(store.change(shown.root, { sent = { { id = id, words = "why?" } } }))
-require("claude-ide.comments.marks").draw(buf)
-local ok, err = require("claude-ide.comments").show_since()
+Ide.comments_marks.draw(buf)
+local ok, err = Ide.comments.show_since()
 return { ok or false, err }
 """
 

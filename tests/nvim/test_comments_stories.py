@@ -8,7 +8,7 @@ pytestmark = pytest.mark.dealt
 
 LOOK = """
 local buf = vim.api.nvim_get_current_buf()
-local marks, store = require("claude-ide.comments.marks"), require("claude-ide.comments.store")
+local marks, store = Ide.comments_marks, Ide.comments_store
 marks.draw(buf)
 local root = store.root_of()
 local found = {}
@@ -66,7 +66,7 @@ end
 ADD = """
 local line, text = ...
 local here = { path = vim.api.nvim_buf_get_name(0), first = line, last = line, words = "about " .. text }
-assert(require("claude-ide.comments").add_all({ here }) == 1)
+assert(Ide.comments.add_all({ here }) == 1)
 """
 
 
@@ -76,7 +76,7 @@ def test_a_comment_is_at_its_line_or_says_that_it_is_gone(start_nvim, seed):
     fresh = iter(range(1000))
     lines = [f"l{next(fresh)}" for _ in range(12)]
     nvim = start_nvim(args=["a.txt"], files={"a.txt": "\n".join(lines) + "\n", ".git/HEAD": ""})
-    nvim.lua("require('claude-ide.comments').attach()")
+    nvim.lua("Ide.comments.attach()")
     about = chance.sample(range(12), 4)
     for at in about:
         nvim.lua(ADD, at + 1, lines[at])

@@ -6,13 +6,11 @@ pytestmark = pytest.mark.one_nvim
 
 
 def config(nvim, path):
-    return nvim.lua(
-        "return vim.tbl_get(require('claude-ide.config').get(), unpack(vim.split(..., '.', {plain=true})))", path
-    )
+    return nvim.lua("return vim.tbl_get(Ide.config.get(), unpack(vim.split(..., '.', {plain=true})))", path)
 
 
 def problems(nvim):
-    return nvim.lua("return require('claude-ide.config').problems()")
+    return nvim.lua("return Ide.config.problems()")
 
 
 def test_without_setup_the_defaults_hold_and_each_passes_its_own_check(start_nvim):
@@ -21,7 +19,7 @@ def test_without_setup_the_defaults_hold_and_each_passes_its_own_check(start_nvi
     assert config(nvim, "terminal.command") == ["claude"]
     assert config(nvim, "auto_start") is True
     assert problems(nvim) == []
-    nvim.lua("local config = require('claude-ide.config') config.setup(config.defaults())")
+    nvim.lua("local config = Ide.config config.setup(config.defaults())")
     assert problems(nvim) == []
 
 
@@ -97,7 +95,7 @@ def test_a_wrong_option_is_named_with_what_was_expected_and_those_beside_it_coun
 def test_a_problem_is_reported_once_in_one_line_and_stops_nothing(start_nvim):
     nvim = start_nvim(opts={"sever": 1}, notices=True, init_lua="_G.after = true")
     nvim.wait("#notices == 1")
-    nvim.lua("require('claude-ide').setup({ auto_start = false, sever = 1 }) require('claude-ide.config').get()")
+    nvim.lua("require('claude-ide').setup({ auto_start = false, sever = 1 }) Ide.config.get()")
     nvim.cmd("Claude status")
     notice, status = nvim.notices()
     assert notice == "Option sever: no such option, did you mean server?"
@@ -137,5 +135,5 @@ def test_what_the_user_does_with_their_table_later_changes_nothing(start_nvim):
         opts=None,
         init_lua="_G.mine = { auto_start = false, terminal = { command = { 'claude' } } } require('claude-ide').setup(_G.mine)",
     )
-    nvim.lua("require('claude-ide.config').get() _G.mine.terminal.command[1] = 'other'")
+    nvim.lua("Ide.config.get() _G.mine.terminal.command[1] = 'other'")
     assert config(nvim, "terminal.command") == ["claude"]

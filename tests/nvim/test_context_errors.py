@@ -6,11 +6,11 @@ from journal_steps import Claude
 pytestmark = pytest.mark.dealt
 
 STAND_IN = """
-local folder, handlers = require("claude-ide.terminal.hook_folder"), {}
+local folder, handlers = Ide.hook_folder, {}
 folder.on = function(kind, fn) handlers[kind] = fn end
 folder.put = function(_, _, text) told = text end
-package.loaded["claude-ide.context.hook_context.new_errors"] = nil
-require("claude-ide.context.hook_context.new_errors").attach()
+package.loaded[Ide("new_errors")] = nil
+Ide.new_errors.attach()
 function begin() handlers.turn(vim.fn.getpid()) end
 function stop()
   told, ended = nil, false
@@ -50,6 +50,6 @@ def test_errors_of_files_that_the_user_saved_and_claude_did_not_touch_are_not_to
     nvim.lua("wrong('mine.txt', 'half a word') wrong('used.txt', 'of the half word')")
     assert told(nvim) == [], "Claude has changed nothing"
     claude.edit("its.txt", "one\n", "two\n")
-    nvim.wait("#require('claude-ide.edits.journal').changes('turn') == 1", what="the edit to be known")
+    nvim.wait("#Ide.journal.changes('turn') == 1", what="the edit to be known")
     nvim.lua("wrong('its.txt', 'two')")
     assert sorted(told(nvim)) == ["its.txt", "used.txt"]

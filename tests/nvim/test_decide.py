@@ -123,9 +123,7 @@ def test_a_card_of_another_tab_page_is_closed(lab):
         if end == "withdrawn":
             client.cancel(call)
         else:
-            nvim.lua(
-                "require('claude-ide.requests.card.window').settle(require('claude-ide.requests').pending()[1], { outcome = 'rejected' })"
-            )
+            nvim.lua("Ide.card_window.settle(Ide.requests.pending()[1], { outcome = 'rejected' })")
         nvim.wait(f"{PENDING} == 0", what="the question to end")
         nvim.cmd("redraw! | tabfirst | redraw!")
         assert nvim.lua("return { #vim.api.nvim_list_wins(), vim.fn.bufname() }") == [2, "a.txt"]
@@ -138,7 +136,7 @@ def test_whoever_goes_to_another_tab_page_stays_there(start_nvim, connect):
     nvim.keys_count()
     nvim.lua("""
       asked_here = true
-      require("claude-ide.terminal").of_process = function()
+      Ide.terminal.of_process = function()
         return { is_focused = function() return asked_here end }
       end
     """)
@@ -170,7 +168,7 @@ def test_a_question_in_the_terminal_waits_for_the_file_of_its_program(start_nvim
     nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\n", "b.txt": "two\n", "words.txt": ""})
     client = connect(nvim)
     nvim.lua("""
-      require("claude-ide.terminal").of_process = function()
+      Ide.terminal.of_process = function()
         return {
           is_focused = function() return vim.fn.bufname() == "a.txt" end,
           has_process = function() return true end,
@@ -181,7 +179,7 @@ def test_a_question_in_the_terminal_waits_for_the_file_of_its_program(start_nvim
     nvim.wait(f"{PENDING} == 1", what="the question")
     program = edit(nvim, "words.txt", CLAUDECODE="1")
     nvim.wait("vim.fn.bufname() == 'words.txt'", what="the file to be opened")
-    nvim.wait("require('claude-ide.ui.guard.typing').quiet_for() > 1200", what="the user to look at it")
+    nvim.wait("Ide.guard_typing.quiet_for() > 1200", what="the user to look at it")
     nvim.keys("imine<Esc>:wq<CR>")
     nvim.wait(lambda: program.poll() == 0, what="the program to have it")
     assert (nvim.project / "words.txt").read_text() == "mine\n"
@@ -314,7 +312,7 @@ def test_a_question_outlives_the_diff_that_was_accepted_before_it(lab, kind):
     client.call_result(diff)
     call = ask(client, command="make it") if kind == "question" else ask(client, tool="ExitPlanMode", plan="# It")
     nvim.wait_kind(kind)
-    nvim.wait("require('claude-ide.ui.guard.closing').staying() == nil", what="the diff to go")
+    nvim.wait("Ide.guard_closing.staying() == nil", what="the diff to go")
     nvim.wait("vim.fn.bufwinid('a.txt') > 0 or vim.fn.tabpagenr('$') == 2", what="the file behind it")
     assert nvim.lua("return (vim.b.claude_ide or {}).kind") == kind
     nvim.keys_count()
@@ -671,14 +669,14 @@ def test_a_plan_is_neither_decided_nor_lost_by_writing_and_quitting(lab):
 def test_decide_names_whatever_waits_in_a_terminal(start_nvim):
     nvim = start_nvim(notices=True)
     nvim.lua("""
-      local ours = require("claude-ide.terminal.own")
+      local ours = Ide.own_terminals
       function waits(for_what, terminal)
         ours.list = function()
           local state = { activity = "waiting", waiting_for = for_what }
           return { { session = { id = "s", pid = 1, state = state }, terminal = terminal } }
         end
       end
-      require("claude-ide.terminal").show = function(terminal) shown = terminal end
+      Ide.terminal.show = function(terminal) shown = terminal end
       waits("dialog", "the terminal")
     """)
     nvim.cmd("Claude decide")
@@ -688,7 +686,7 @@ def test_decide_names_whatever_waits_in_a_terminal(start_nvim):
     assert nvim.notices() == ["Claude waits for you in its terminal, outside of this Neovim."]
 
 
-PLAN_THREADS = "require('claude-ide.comments.store').threads(require('claude-ide.comments.store').root_of())"
+PLAN_THREADS = "Ide.comments_store.threads(Ide.comments_store.root_of())"
 
 
 def comment_on_plan(nvim, keys, words):
@@ -731,7 +729,7 @@ def test_comments_on_lines_of_a_plan_go_back_with_it(lab):
 @pytest.mark.every_nvim
 def test_a_plan_is_approved_with_comments_or_leaves_them_to_the_next_round(lab):
     nvim, client = lab
-    nvim.lua("require('claude-ide.terminal.own').of_request = function() return 's' end")
+    nvim.lua("Ide.own_terminals.of_request = function() return 's' end")
     call = ask(client, tool="ExitPlanMode", suggestions=[], plan="# It\nmake it")
     nvim.wait_kind("plan")
     comment_on_plan(nvim, "Ggcc", "well")
@@ -844,7 +842,7 @@ def test_a_window_that_is_entered_touches_no_request_of_others(lab):
     nvim.keys("n")
     client.call_result(call)
     nvim.lua("""
-      local requests = require("claude-ide.requests")
+      local requests = Ide.requests
       requests.register("other", { present = function() end, close = function() end, phrase = tostring })
       local requester = requests.requester({ name = "Other", writes = "agent", answer = print, tell = print })
       requests.ask("other", requester, function() end, {})
@@ -973,7 +971,7 @@ def test_what_waits_is_listed_and_gone_to(lab):
     nvim.keys("q")
     nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the question to be put aside")
     diff = client.start_call("openDiff", old_file_path=str(nvim.project / "a.txt"), new_file_contents="two\n")
-    nvim.wait("require('claude-ide.edits.proposal').count() == 1", what="the diff")
+    nvim.wait("Ide.proposal.count() == 1", what="the diff")
     nvim.wait_kind("proposal")
     nvim.answer(1)
     nvim.cmd("Claude decide")
@@ -1063,12 +1061,12 @@ def test_hooks_are_written_beside_what_is_there_and_taken_out_again(lab):
     nvim.cmd("Claude hooks write")
     nvim.wait_notice("it is a link to a file that does not exist")
     assert path.is_symlink() and not path.exists()
-    nvim.lua("require('claude-ide.config').get().hooks.enabled = false")
+    nvim.lua("Ide.config.get().hooks.enabled = false")
     assert output(client, ask(client, command="make it")) is None, "a file may still have them"
 
 
 GIVEN = """
-local hooks = select(2, require("claude-ide.terminal.hooks").of({ "claude" }, {}, vim.fn.getcwd()))
+local hooks = select(2, Ide.hooks.of({ "claude" }, {}, vim.fn.getcwd()))
 return table.concat(vim.fn.readfile(hooks[1]:match("=(.*)")), "\\n")
 """
 
@@ -1076,7 +1074,7 @@ return table.concat(vim.fn.readfile(hooks[1]:match("=(.*)")), "\\n")
 def test_what_claude_is_told_of_a_file_is_found_by_its_new_name(nvim):
     nvim.cmd("edit a.txt")
     command = nvim.lua("""
-      folder = require("claude-ide.terminal.hook_folder")
+      folder = Ide.hook_folder
       local hooks = folder.hooks(false).PreToolUse
       folder.note(vim.api.nvim_get_current_buf(), "unsaved")
       return hooks[1].hooks[1].command
@@ -1110,12 +1108,12 @@ def test_what_claude_is_told_of_a_file_is_found_by_the_name_of_a_link(nvim):
 SAVING = """
 vim.cmd.edit(...)
 require("claude-ide").connect()
-folder = require("claude-ide.terminal.hook_folder")
+folder = Ide.hook_folder
 local hooks = folder.hooks(false).PreToolUse
-require("claude-ide.context.hook_context.unsaved").attach()
+Ide.unsaved.attach()
 return hooks[1].hooks[1].command
 """
-NOTED = "#require('claude-ide.terminal.hook_folder').texts() == 1"
+NOTED = "#Ide.hook_folder.texts() == 1"
 
 
 @pytest.fixture
@@ -1196,5 +1194,5 @@ def test_unsaved_text_in_another_encoding_is_compared_as_it_is_read(nvim):
     nvim.cmd("edit latin1.txt")
     nvim.keys("Gorot<Esc>")
     nvim.wait(lambda: nvim.lines()[-1] == "rot" and nvim.mode() == "n")
-    diff = nvim.lua("return require('claude-ide.ui.diffview.patch_text').of_unsaved(0, 1)")
+    diff = nvim.lua("return Ide.patch_text.of_unsaved(0, 1)")
     assert diff == "@@ -2 +2,2 @@\n blau\n+rot\n"

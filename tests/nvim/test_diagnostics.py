@@ -12,7 +12,7 @@ RUN = """
 local args, client = ...
 vim.uv.update_time() -- else timers that begin now may end before their time, as the test counts it
 result, failure, answers, began = nil, nil, 0, vim.uv.hrtime()
-require("claude-ide.tools.diagnostics").get_diagnostics.run(args, function(value, err)
+Ide.tools_diagnostics.get_diagnostics.run(args, function(value, err)
   result, failure, answers = value, err, answers + 1
   took = (vim.uv.hrtime() - began) / 1e6
 end, { id = 1, client = client or 1, name = "get_diagnostics" })
@@ -44,7 +44,7 @@ AT_ONCE = PATIENT / 2
 def be_patient(nvim, wait_ms=PATIENT, wait_all_ms=PATIENT):
     """Sets how long servers get."""
     nvim.lua(
-        "local options = require('claude-ide.config').get().diagnostics options.wait_ms, options.wait_all_ms = ...",
+        "local options = Ide.config.get().diagnostics options.wait_ms, options.wait_all_ms = ...",
         wait_ms,
         wait_all_ms,
     )
@@ -191,7 +191,7 @@ def write_until_hardly_waited_for(nvim, limit):
     """Writes and asks until the product knows that its only server reports nothing."""
     knows = """
     local client = vim.lsp.get_clients({ bufnr = 0 })[1]
-    return require("claude-ide.language.diagnostics.servers").patience(client.id, 10000) < 10000
+    return Ide.diagnostics_servers.patience(client.id, 10000) < 10000
     """
     be_patient(nvim, wait_all_ms=limit)
     number = 0
@@ -243,9 +243,9 @@ def test_an_answer_is_of_the_text_that_was_asked_about(project):
     nvim.wait("vim.tbl_contains(fake.seen, 'textDocument/didOpen')")
     nvim.lua("""
       server = vim.lsp.get_clients()[1]
-      require("claude-ide.language.diagnostics.servers").listen(server)
+      Ide.diagnostics_servers.listen(server)
       local params = { textDocument = { uri = vim.uri_from_bufnr(0) } }
-      require("claude-ide.base.lsp").request(server, "textDocument/diagnostic", params, nil, vim.api.nvim_get_current_buf())
+      Ide.lsp.request(server, "textDocument/diagnostic", params, nil, vim.api.nvim_get_current_buf())
       early = #fake.deferred
     """)
     nvim.cmd("edit b.py")
@@ -254,7 +254,7 @@ def test_an_answer_is_of_the_text_that_was_asked_about(project):
     nvim.wait("#fake.deferred > early and fake.texts[vim.uri_from_bufnr(vim.fn.bufnr('a.py'))] == 'ERROR\\n'")
     nvim.lua("fake.release(early) vim.schedule(function() vim.schedule(function() answered = true end) end)")
     nvim.wait("answered")
-    judged = "require('claude-ide.language.diagnostics.servers').has_judged(server.id, vim.fn.bufnr('a.py'))"
+    judged = "Ide.diagnostics_servers.has_judged(server.id, vim.fn.bufnr('a.py'))"
     assert nvim.lua(f"return {judged}") is False
     nvim.lua("fake.release()")
     assert messages(answer(nvim)) == {"a.py": ["ERROR in line 1"]}
@@ -459,7 +459,7 @@ def test_a_watcher_that_was_quicker_hides_no_judgement(project):
     diagnostics(nvim, nvim.uri("a.py"))
     (nvim.project / "util.py").unlink()
     (nvim.project / "a.py").write_text("import util\n")
-    nvim.lua("require('claude-ide.editor.buffer.disk').reload(vim.fn.bufnr('a.py'))")
+    nvim.lua("Ide.buffer_disk.reload(vim.fn.bufnr('a.py'))")
     assert messages(diagnostics(nvim))["a.py"] == ["no module util"]
 
 
@@ -592,7 +592,7 @@ def test_diagnostics_that_are_set_again_are_not_told_again(project, connect):
     client.wait_notification("diagnostics_changed")
     for message in ("one", "one", "two"):
         nvim.lua(put, message)
-        nvim.wait("not require('claude-ide.language.diagnostics').is_due()")
+        nvim.wait("not Ide.diagnostics.is_due()")
     [told] = client.wait_notification("diagnostics_changed")["diagnostics"]
     assert told["message"] == "two"
     late = connect(nvim)
@@ -606,8 +606,8 @@ def test_neovim_converts_diagnostics_for_nothing_of_ours(project, connect):
     connect(nvim)
     ours = nvim.lua("""
       require("claude-ide").setup({ auto_start = false, context = { prompt = { "diagnostics" } } })
-      require("claude-ide.context.hook_context.with_prompt").attach()
-      require("claude-ide.base.bus").emit("hooks_given")
+      Ide.with_prompt.attach()
+      Ide.bus.emit("hooks_given")
       local all = vim.api.nvim_get_autocmds({ event = "DiagnosticChanged" })
       return vim.tbl_map(function(one)
         return { group = one.group_name or "", has_callback = one.callback ~= nil }

@@ -140,7 +140,7 @@ def test_writing_does_not_accept_where_that_is_switched_off(start_nvim):
 
 BREAK = """
 local module, name = ...
-local broken = require("claude-ide." .. module)
+local broken = Ide[module]
 local whole = broken[name]
 broken[name] = function() error("the " .. name .. " is broken") end
 _G.mend = function() broken[name] = whole end
@@ -148,23 +148,23 @@ _G.mend = function() broken[name] = whole end
 
 
 BROKEN = [
-    "edits.proposal.writes.start",
-    "edits.proposal.current_text.present",
-    "edits.proposal.buffers.finish",
-    "ui.diffview.hunks.follow",
+    "proposal_writes.start",
+    "proposal_current_text.present",
+    "proposal_buffers.finish",
+    "diff_hunks.follow",
 ]
 BROKEN += [
-    "ui.diffview.windows.open",
-    "ui.window_options.window",
-    "ui.diffview.unified.go_to_first",
-    "edits.proposal.events.attach",
+    "diff_windows.open",
+    "window_options.window",
+    "diff_unified.go_to_first",
+    "proposal_events.attach",
 ]
-BROKEN += ["ui.own_buffer.highlight"]
+BROKEN += ["own_buffer.highlight"]
 
 
 @pytest.mark.parametrize(
     ("lines", "broken"),
-    [(1, BROKEN), (60000, ["edits.proposal.buffers.finish", "ui.diffview.comparison.run"])],
+    [(1, BROKEN), (60000, ["proposal_buffers.finish", "diff_comparison.run"])],
     ids=["short", "long"],
 )
 def test_a_diff_that_cannot_be_shown_is_left_to_the_clis_prompt(start_nvim, lines, broken):
@@ -201,11 +201,9 @@ def test_one_that_cannot_be_shown_when_it_is_gone_to_leaves_the_others_alone(dif
     diffs.nvim.keys("i")
     diffs.nvim.wait("vim.fn.mode() == 'i'")
     diffs.propose(2, "b.txt", "B\n")
-    diffs.nvim.wait("require('claude-ide.edits.proposal').list()[2].added")
-    diffs.nvim.lua(BREAK, "ui.diffview.windows", "open")
-    ok, err = diffs.nvim.lua(
-        "local ok, err = require('claude-ide.edits.proposal').focus(2) return { ok or false, err }"
-    )
+    diffs.nvim.wait("Ide.proposal.list()[2].added")
+    diffs.nvim.lua(BREAK, "diff_windows", "open")
+    ok, err = diffs.nvim.lua("local ok, err = Ide.proposal.focus(2) return { ok or false, err }")
     assert not ok and err == "The diff cannot be shown."
     assert diffs.answer(2)["outcome"] == "error"
     diffs.nvim.keys("<Esc>")

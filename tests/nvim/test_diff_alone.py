@@ -9,7 +9,7 @@ OLD = "one\ntwo\nthree\n"
 NEW = "one\nTWO\nthree\n"
 ROWS = ["one", "two", "TWO", "three"]
 WINDOWS = """
-local view = require("claude-ide.edits.proposal.state").entry(...).view
+local view = Ide.proposal_state.entry(...).view
 return { view.layout, vim.tbl_count(view.wins), view.wins.right == vim.api.nvim_get_current_win() }
 """
 
@@ -56,7 +56,7 @@ def test_a_frame_with_one_side_left_is_unified(start_nvim):
     diffs = make(start_nvim, "float", "horizontal")
     before = diffs.screen_state()
     diffs.open(1, "a.txt", NEW)
-    diffs.nvim.lua("vim.fn.win_gotoid(require('claude-ide.edits.proposal.state').entry(1).view.wins.left)")
+    diffs.nvim.lua("vim.fn.win_gotoid(Ide.proposal_state.entry(1).view.wins.left)")
     diffs.nvim.keys(":q<CR>")
     wait_alone(diffs, 1)
     assert diffs.accept(1, "a.txt") == NEW

@@ -27,7 +27,7 @@ def ask(client, nvim, name="a.txt", contents=NEW, tab=TAB):
 
 
 SEEN = """
-return vim.iter(require("claude-ide.edits.proposal").list()):any(function(diff) return diff.current and diff.seen end)
+return vim.iter(Ide.proposal.list()):any(function(diff) return diff.current and diff.seen end)
 """
 
 
@@ -50,9 +50,7 @@ def accepts(nvim, client, request, text=NEW):
 
 
 def wait_gone(nvim):
-    nvim.wait(
-        "#vim.api.nvim_list_tabpages() == 1 and require('claude-ide.edits.proposal').count() == 0", what="no diff"
-    )
+    nvim.wait("#vim.api.nvim_list_tabpages() == 1 and Ide.proposal.count() == 0", what="no diff")
 
 
 @pytest.mark.every_nvim
@@ -121,7 +119,7 @@ def test_close_tab_after_the_editor_answered_is_no_error(nvim, connect):
 def test_a_prompt_closes_the_diffs_of_its_own_client_only(nvim, connect):
     first, second = connect(nvim), connect(nvim)
     mine, other = ask(first, nvim), ask(second, nvim, "b.txt")
-    nvim.wait("require('claude-ide.edits.proposal').count() == 2 and #vim.api.nvim_list_tabpages() == 3")
+    nvim.wait("Ide.proposal.count() == 2 and #vim.api.nvim_list_tabpages() == 3")
     assert second.call("closeAllDiffTabs") == ["CLOSED_1_DIFF_TABS"]
     assert second.call_result(other) == ["DIFF_REJECTED"]
     nvim.wait("#vim.api.nvim_list_tabpages() == 2")
@@ -135,7 +133,7 @@ def test_a_client_that_leaves_takes_its_diffs_along(nvim, connect):
     ask(first, nvim)
     wait_open(nvim)
     kept = ask(second, nvim, "b.txt")
-    nvim.wait("require('claude-ide.edits.proposal').count() == 2 and #vim.api.nvim_list_tabpages() == 3")
+    nvim.wait("Ide.proposal.count() == 2 and #vim.api.nvim_list_tabpages() == 3")
     first.close()
     wait_open(nvim, "b.txt")
     nvim.keys("ZQ")
@@ -158,7 +156,7 @@ def test_quitting_decides_only_where_there_is_no_terminal(nvim, connect, keys, n
     client = connect(nvim, clientInfo={"name": name, "version": "1"})
     request = open_diff(client, nvim)
     waiting = ask(client, nvim, "b.txt")
-    nvim.wait("require('claude-ide.edits.proposal').count() == 2 and #vim.api.nvim_list_tabpages() == 3")
+    nvim.wait("Ide.proposal.count() == 2 and #vim.api.nvim_list_tabpages() == 3")
     nvim.keys(keys)
     if ":x" in keys:
         assert client.call_result(request) == ["FILE_SAVED", NEW]
@@ -173,7 +171,7 @@ def test_quitting_decides_only_where_there_is_no_terminal(nvim, connect, keys, n
 def test_a_restart_of_the_server_clears_the_screen_and_decides_only_where_there_is_no_terminal(nvim, connect, name):
     client = connect(nvim, clientInfo={"name": name, "version": "1"})
     request = open_diff(client, nvim)
-    nvim.lua("require('claude-ide.server').restart()")
+    nvim.lua("Ide.server.restart()")
     assert_undecided(client, name, request)
     wait_gone(nvim)
     again = connect(nvim)
@@ -354,7 +352,7 @@ def test_back_in_the_terminal_it_stays_to_be_read_where_the_typed_text_is(start_
     nvim.keys(":Claude<CR>")
     nvim.wait("vim.fn.mode() == 't'")
     job, pid = nvim.lua("return { vim.bo.channel, vim.b.terminal_job_pid }")
-    nvim.lua("require('claude-ide.terminal').is_focused_on = function() return true end")  # the client is none of its
+    nvim.lua("Ide.terminal.is_focused_on = function() return true end")  # the client is none of its
     open_diff(client, nvim)
     nvim.keys(":1s/$/ more<CR>")
     nvim.wait(lambda: nvim.lines() == ["ONE more", "two"])

@@ -153,7 +153,7 @@ def test_unified_folds_unchanged_text_and_colours_empty_lines(start_nvim):
     assert len({plain, removed, added}) == 3
     for layout in ("vertical", "horizontal", "unified"):
         diffs.nvim.keys("gl")
-        diffs.nvim.wait(f"require('claude-ide.ui.diffview.layout').preferred() == '{layout}'", what=layout)
+        diffs.nvim.wait(f"Ide.diff_layout.preferred() == '{layout}'", what=layout)
     diffs.nvim.wait(lambda: diffs.nvim.lua(folds) == [16, -1, 36, -1, 46], what="the folds again")
 
 
@@ -230,7 +230,7 @@ def test_the_language_of_a_code_block_can_be_read_in_any_scheme(start_nvim, name
         assert contrast(groups["ClaudeTranscriptFence"]["fg"], block) >= min(4.5, most) - 0.01
 
     nvim.lua(SCHEME, scheme)
-    nvim.lua("require('claude-ide.transcript.colour').define()")
+    nvim.lua("Ide.transcript_colour.define()")
     check()
     nvim.lua(SCHEME, scheme)
     check()

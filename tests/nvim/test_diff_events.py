@@ -21,7 +21,7 @@ def seen(diffs, count):
 ENDS = {
     "accepted": "require('claude-ide').accept()",
     "rejected": "require('claude-ide').reject()",
-    "closed": "require('claude-ide.tools.claude_client').close_by_name(7, 'the tab')",
+    "closed": "Ide.claude_client.close_by_name(7, 'the tab')",
 }
 
 
@@ -38,10 +38,10 @@ def test_a_diff_tells_when_it_is_there_and_how_it_ended(diffs, outcome, end):
 def test_at_the_event_the_diff_is_what_it_says(diffs):
     diffs.nvim.lua("""
       vim.api.nvim_create_autocmd("User", { pattern = "ClaudeDiffOpened", callback = function()
-        _G.opened = { vim.fn.bufname(), require("claude-ide.edits.proposal").count() }
+        _G.opened = { vim.fn.bufname(), Ide.proposal.count() }
       end })
       vim.api.nvim_create_autocmd("User", { pattern = "ClaudeDiffClosed", callback = function()
-        _G.closed = require("claude-ide.edits.proposal").count()
+        _G.closed = Ide.proposal.count()
       end })
     """)
     diffs.open(1, "b.txt", "B\n")
@@ -55,8 +55,8 @@ def test_one_that_was_never_on_the_screen_tells_its_end_only(diffs):
     diffs.nvim.keys("ihello")
     diffs.nvim.wait(lambda: diffs.nvim.mode() == "i")
     diffs.propose(1, "b.txt", "B\n", client=3)
-    diffs.nvim.wait("require('claude-ide.edits.proposal').count() == 1")
-    diffs.nvim.lua("require('claude-ide.tools.claude_client').prompt_submitted(3)")
+    diffs.nvim.wait("Ide.proposal.count() == 1")
+    diffs.nvim.lua("Ide.claude_client.prompt_submitted(3)")
     ((name, data),) = seen(diffs, 1)
     assert (name, data["id"], data["client"], data["outcome"]) == ("ClaudeDiffClosed", 1, 3, "closed")
 
@@ -72,7 +72,7 @@ def test_a_client_tells_when_it_comes_and_why_it_went(diffs, connect):
     assert about["roots"] in ([str(nvim.project)], [])  # a slow client's roots are not awaited
     assert about["version"]
     client.notify("ide_connected", {"pid": 4711})
-    nvim.wait("require('claude-ide.server').client(1).pid == 4711")
+    nvim.wait("Ide.server.client(1).pid == 4711")
     client.close()
     name, data = seen(diffs, 2)[1]
     assert name == "ClaudeDisconnected" and sorted(data) == ["client", "reason"]

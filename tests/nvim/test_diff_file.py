@@ -65,7 +65,7 @@ def test_the_buffer_is_reloaded_after_the_write_by_itself(diffs):
 
 LOOKS = """
 looks = 0
-local file = require("claude-ide.base.file")
+local file = Ide.file
 local read_later = file.read_later
 file.read_later = function(path, max, done)
   read_later(path, max, function(bytes, ...)
@@ -117,7 +117,7 @@ def test_an_unsaved_buffer_is_what_the_diff_is_against(diffs):
     diffs.nvim.wait_screen("a.txt · now, with your unsaved changes")
     left = diffs.nvim.lua("return vim.api.nvim_win_get_buf(vim.api.nvim_tabpage_list_wins(0)[1])")
     assert diffs.nvim.lines(left) == diffs.nvim.lines(1)
-    assert diffs.nvim.lua("return require('claude-ide.edits.proposal').list()")[0]["against"] == "buffer"
+    assert diffs.nvim.lua("return Ide.proposal.list()")[0]["against"] == "buffer"
     assert diffs.nvim.cursor()[0] == 51  # at Claude's change
     diffs.reject(1)
     diffs.wait_current(None)
@@ -205,7 +205,7 @@ def test_text_that_is_first_typed_while_the_diff_waits_stays_beside_what_is_acce
     assert NEW.splitlines()[-1] == kept
     type_while_the_diff_waits(diffs, last, [kept, "later"])
     diffs.nvim.wait(lambda: text(diffs) == NEW + "later\n", what="both texts")
-    assert diffs.nvim.lua("return { vim.bo[1].modified, #require('claude-ide.edits.watch.conflict').list() }") == [
+    assert diffs.nvim.lua("return { vim.bo[1].modified, #Ide.watch_conflict.list() }") == [
         True,
         0,
     ]
@@ -218,7 +218,7 @@ def test_a_line_that_is_typed_over_while_the_diff_waits_is_reported_at_once(diff
     line = next(i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b)
     type_while_the_diff_waits(diffs, line, ["mine"])
     diffs.nvim.wait_screen("a.txt changed on disk, and you have unsaved changes")
-    assert diffs.nvim.lua("return require('claude-ide.edits.watch.conflict').list()") == [1]
+    assert diffs.nvim.lua("return Ide.watch_conflict.list()") == [1]
     assert "mine" in text(diffs)
 
 
@@ -297,7 +297,7 @@ def test_quitting_still_stops_for_unsaved_files_and_the_diff_stays_one(diffs):
     diffs.nvim.keys("<CR>")
     diffs.nvim.wait(lambda: not diffs.nvim.lua("return vim.api.nvim_get_mode()")["blocking"])
     assert diffs.nvim.running() and diffs.outcomes(1) == []
-    diffs.nvim.lua("require('claude-ide.edits.proposal').focus(1)")
+    diffs.nvim.lua("Ide.proposal.focus(1)")
     diffs.nvim.wait("vim.bo.modified")
     assert diffs.accept(1, "b.txt", ":x<CR>") == "B\n"
 
@@ -321,7 +321,7 @@ def test_a_new_file_that_somebody_else_makes_meanwhile_is_not_overwritten_unaske
     path.write_text("somebody else's\n")
     nvim.keys("ZZ")
     nvim.wait_screen("Accept again to overwrite new.txt: another program has created it.")
-    assert nvim.lua("return require('claude-ide.edits.proposal').count()") == 1
+    assert nvim.lua("return Ide.proposal.count()") == 1
     nvim.keys("ZZ")
     assert diffs.answer(1)["outcome"] == "saved"
     # The same text is no other file.

@@ -68,7 +68,7 @@ def test_opens_at_the_first_change_on_both_sides(start_nvim, forward):
 def test_shows_an_emptied_file_from_its_first_line(start_nvim):
     diffs = make(start_nvim, a_txt=text(LINES))
     for id, layout in enumerate(["vertical", "horizontal", "unified"], 1):
-        diffs.nvim.lua("require('claude-ide.ui.diffview.layout').prefer(...)", layout)
+        diffs.nvim.lua("Ide.diff_layout.prefer(...)", layout)
         diffs.open(id, "a.txt", "")
         sees(diffs, "line 1 ", "line 2 ")
         decide(diffs, id)
@@ -77,7 +77,7 @@ def test_shows_an_emptied_file_from_its_first_line(start_nvim):
 def test_shows_where_a_long_removed_part_begins(start_nvim):
     diffs = make(start_nvim, a_txt=text(LINES))
     for id, layout in enumerate(["vertical", "unified"], 1):
-        diffs.nvim.lua("require('claude-ide.ui.diffview.layout').prefer(...)", layout)
+        diffs.nvim.lua("Ide.diff_layout.prefer(...)", layout)
         diffs.open(id, "a.txt", text([*LINES[:100], *LINES[250:]]))
         sees(diffs, "line 100", "line 101", "line 102")
         diffs.nvim.keys("dx")
@@ -93,7 +93,7 @@ def test_shows_a_change_far_to_the_right(start_nvim):
     for id, (name, layout) in enumerate(
         [("a.txt", "vertical"), ("a.txt", "horizontal"), ("a.txt", "unified"), ("b.txt", "vertical")], 1
     ):
-        diffs.nvim.lua("require('claude-ide.ui.diffview.layout').prefer(...)", layout)
+        diffs.nvim.lua("Ide.diff_layout.prefer(...)", layout)
         diffs.open(id, name, text(LINES) * 150 + after if name == "b.txt" else after)
         sees(diffs, "xbefore", "xafter")
         decide(diffs, id)

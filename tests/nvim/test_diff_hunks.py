@@ -15,7 +15,7 @@ LAYOUTS = ["vertical", "horizontal", "unified"]
 
 HUNKS = """
 local hunks = {}
-local entry = require("claude-ide.edits.proposal.state").entry(vim.b.claude_ide.id)
+local entry = Ide.proposal_state.entry(vim.b.claude_ide.id)
 for _, hunk in ipairs(entry.file.hunks.original) do
   hunks[#hunks + 1] = { hunk.old, hunk.old_count, hunk.new, hunk.new_count }
 end
@@ -23,7 +23,7 @@ return hunks
 """
 
 DROP = """
-local live, entry = require("claude-ide.ui.diffview.hunks"), require("claude-ide.edits.proposal.state").entry(vim.b.claude_ide.id)
+local live, entry = Ide.diff_hunks, Ide.proposal_state.entry(vim.b.claude_ide.id)
 for _, old in ipairs(...) do
   for _, hunk in ipairs(entry.file.hunks.list) do
     if hunk.old == old then
@@ -211,13 +211,13 @@ def test_the_answer_is_exactly_what_is_kept(start_nvim, style):
         if dropped and (len(dropped) == len(hunks) or at_end and end[0] in dropped):
             final = old_final
         expected = eol.join(kept) + (eol if final and kept else "")
-        diffs.nvim.lua("require('claude-ide.edits.proposal').accept(...)", number)
+        diffs.nvim.lua("Ide.proposal.accept(...)", number)
         answer = diffs.answer(number)
         if dropped and expected == old:
             assert answer == {"outcome": "rejected"}, (old, new, hunks, dropped)
         else:
             assert answer == {"outcome": "saved", "contents": expected}, (old, new, hunks, dropped)
-        diffs.nvim.lua("require('claude-ide.ui.guard.closing').finish()")
+        diffs.nvim.lua("Ide.guard_closing.finish()")
         diffs.wait_clean()
         tried += 1
 

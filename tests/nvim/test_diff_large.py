@@ -89,7 +89,7 @@ def test_a_diff_that_ends_while_it_is_being_made_leaves_nothing(diffs):
     diffs.nvim.lua(
         """
       propose(1, 1, ..., string.rep("other\\n", 200000), "big")
-      vim.defer_fn(function() require("claude-ide.tools.claude_client").prompt_submitted(1) end, 20)
+      vim.defer_fn(function() Ide.claude_client.prompt_submitted(1) end, 20)
     """.replace("...", "(...)"),
         str(project / "big.txt"),
     )
@@ -141,7 +141,7 @@ def test_the_diffopt_of_the_user_counts(start_nvim):
 
 
 HUNKS = """
-local diff = require("claude-ide.edits.proposal.state").entry(1)
+local diff = Ide.proposal_state.entry(1)
 return vim.tbl_map(function(hunk) return { hunk.new, hunk.new_count } end, diff.file.hunks.list)
 """
 
@@ -225,9 +225,9 @@ def test_memory_of_large_diffs_is_given_back(start_nvim, connect):
     for number in range(1, 4):
         new = old.replace("41", "42", number)
         client.start_call("openDiff", old_file_path=path, new_file_path=path, new_file_contents=new, tab_name="big")
-        nvim.wait("#require('claude-ide.edits.proposal').list() == 1", what="the diff")
+        nvim.wait("#Ide.proposal.list() == 1", what="the diff")
         nvim.wait_screen(f"+{number} −{number}")
         most = max(most, nvim.private_kib())
         client.call("closeAllDiffTabs")
-        nvim.wait("#require('claude-ide.edits.proposal').list() == 0", what="its end")
+        nvim.wait("#Ide.proposal.list() == 0", what="its end")
     nvim.wait(lambda: nvim.private_kib() < 0.75 * most, what="memory to be given back")

@@ -234,7 +234,7 @@ end
 local path = ...
 vim.fn.writefile(old, path)
 local took, prepared = nil, nil
-local stage = require("claude-ide.edits.proposal.on_screen")
+local stage = Ide.proposal_on_screen
 local show = stage.show
 stage.show = function(...)
   local began = os.clock() -- of this process: others may be busy, too
@@ -345,7 +345,7 @@ def test_changes_are_the_lines_that_diff_mode_shows(start_nvim, algorithm):
     diffs.open(1, "a.txt", new)
     shown, changed = diffs.nvim.lua("""
       local shown, changed = {}, {}
-      local state = require("claude-ide.edits.proposal.state")
+      local state = Ide.proposal_state
       for lnum = 1, vim.fn.line("$") do shown[lnum] = vim.fn.diff_hlID(lnum, 1) > 0 end
       for lnum = 1, vim.fn.line("$") do changed[lnum] = false end
       for _, hunk in ipairs(state.entry(1).file.hunks.list) do
@@ -429,7 +429,7 @@ def test_the_keys_are_listed_and_decide_nothing(start_nvim, place):
     diffs.wait_clean()
 
 
-PREFERRED = "return require('claude-ide.ui.diffview.layout').preferred()"
+PREFERRED = "return Ide.diff_layout.preferred()"
 
 
 def test_a_new_files_layout_is_no_choice_for_others(start_nvim):

@@ -69,7 +69,7 @@ def state(diffs):
 
 
 def layout(diffs):
-    return diffs.nvim.lua("return require('claude-ide.ui.diffview.layout').preferred()")
+    return diffs.nvim.lua("return Ide.diff_layout.preferred()")
 
 
 @pytest.mark.parametrize("arrangement", ARRANGEMENTS.values(), ids=ARRANGEMENTS)
@@ -116,7 +116,7 @@ def test_all_is_as_it_was(start_nvim, place, arrangement):
                 nvim.keys("gl")
                 nvim.wait(lambda name=name: layout(diffs) != name, what="the next layout")
         else:  # from the present text's window
-            nvim.lua("require('claude-ide.ui.diffview.layout').prefer('vertical')")
+            nvim.lua("Ide.diff_layout.prefer('vertical')")
             if nvim.lua("return vim.fn.win_gotoid(vim.fn.win_findbuf(vim.fn.bufnr('b.txt (now)'))[1] or 0)") == 1:
                 nvim.keys(":q<CR>")
                 diffs.wait_current(id)
@@ -165,15 +165,15 @@ def test_one_after_the_other_in_the_same_place(start_nvim, place):
     diffs.open(1, "b.txt", NEW)
     diffs.propose(2, "c.txt", "C\n")
     diffs.propose(3, "d.txt", "D\n")
-    ready = "return vim.iter(require('claude-ide.edits.proposal').list()):all(function(diff) return diff.against end)"
+    ready = "return vim.iter(Ide.proposal.list()):all(function(diff) return diff.against end)"
     nvim.wait(ready, what="the others to be ready")
     assert diffs.current() == 1 and len(our_windows(diffs)) == 2
     nvim.keys("4Gccmine<Esc>")
     nvim.wait(lambda: nvim.lines()[3] == "mine" and nvim.mode() == "n")
-    nvim.lua("assert(require('claude-ide.edits.proposal').focus(3))")
+    nvim.lua("assert(Ide.proposal.focus(3))")
     diffs.wait_current(3)
     assert len(our_windows(diffs)) == 2
-    nvim.lua("assert(require('claude-ide.edits.proposal').step(-1))")
+    nvim.lua("assert(Ide.proposal.step(-1))")
     diffs.wait_current(2)
     nvim.keys("ZQ")
     diffs.wait_current(1)
@@ -194,10 +194,10 @@ def test_one_that_was_put_aside_can_be_answered_elsewhere(start_nvim, place):
     nvim = diffs.nvim
     diffs.open(1, "b.txt", NEW, client=1)
     diffs.propose(2, "c.txt", "C\n", client=2, name="second")
-    nvim.wait("(require('claude-ide.edits.proposal').list()[2] or {}).against")
-    nvim.lua("assert(require('claude-ide.edits.proposal').focus(2))")
+    nvim.wait("(Ide.proposal.list()[2] or {}).against")
+    nvim.lua("assert(Ide.proposal.focus(2))")
     diffs.wait_current(2)
-    assert nvim.lua("return require('claude-ide.tools.claude_client').prompt_submitted(1)") == 1
+    assert nvim.lua("return Ide.claude_client.prompt_submitted(1)") == 1
     assert diffs.answer(1) == {"outcome": "rejected"}
     diffs.reject(2)
     diffs.wait_clean()
@@ -212,8 +212,8 @@ def type_into_one_and_show_the_next(diffs):
     nvim.keys("gg0imine<Esc>")
     nvim.wait(lambda: nvim.lines()[0] == "mineone" and nvim.mode() == "n")
     diffs.propose(2, "c.txt", "C\n")
-    nvim.wait("(require('claude-ide.edits.proposal').list()[2] or {}).against")
-    nvim.lua("assert(require('claude-ide.edits.proposal').focus(2))")
+    nvim.wait("(Ide.proposal.list()[2] or {}).against")
+    nvim.lua("assert(Ide.proposal.focus(2))")
     diffs.wait_current(2)
 
 
@@ -227,7 +227,7 @@ def test_quitting_shows_the_one_behind_that_was_typed_into(start_nvim, place):
     nvim.wait_screen("E37")
     nvim.keys("<CR>")
     # Neovim itself put it into a window: no key counts before it is in its own.
-    nvim.wait("require('claude-ide.edits.proposal.state').entry(1).waits == nil", what="it to be in its own windows")
+    nvim.wait("Ide.proposal_state.entry(1).waits == nil", what="it to be in its own windows")
     diffs.wait_current(1)
     assert len(our_windows(diffs)) == 2 and nvim.lines()[0] == "mineone"
     assert diffs.accept(1, "b.txt") == "mine" + NEW
@@ -263,12 +263,12 @@ def test_a_client_that_goes_takes_its_diffs_along_wherever_the_user_is(start_nvi
     diffs.open(1, "b.txt", NEW, client=1)
     diffs.propose(2, "c.txt", "C\n", client=1)
     # Else it is read later, and is shown in the other tab.
-    nvim.wait("(require('claude-ide.edits.proposal').list()[2] or {}).against")
+    nvim.wait("(Ide.proposal.list()[2] or {}).against")
     nvim.keys(":tabnew d.txt<CR>")
     nvim.wait(lambda: nvim.lines() == ["d"])
     nvim.keys("ix<Esc>")
     nvim.wait(lambda: nvim.lines() == ["xd"] and nvim.mode() == "n")
-    nvim.lua("require('claude-ide.tools.claude_client').prompt_submitted(1)")
+    nvim.lua("Ide.claude_client.prompt_submitted(1)")
     nvim.wait(lambda: diffs.traces()["buffers"] == [], what="the diffs to be gone")
     assert nvim.lines() == ["xd"] and nvim.lua("return vim.fn.tabpagenr()") > 1
     nvim.keys("u:tabclose<CR>")
@@ -323,7 +323,7 @@ def test_in_the_users_tab_the_focus_stays_where_they_went(start_nvim):
         nvim.lua("vim.api.nvim_set_current_win(vim.fn.win_findbuf(vim.fn.bufnr('a.txt'))[1])")
         nvim.keys("30G")
         nvim.wait(lambda nvim=nvim: nvim.cursor() == (30, 0))
-        nvim.lua("require('claude-ide.tools.claude_client').prompt_submitted(1)")
+        nvim.lua("Ide.claude_client.prompt_submitted(1)")
         nvim.wait(lambda diffs=diffs: diffs.traces()["buffers"] == [], what="the diff to be gone")
         assert nvim.lua("return { vim.fn.expand('%'), vim.fn.line('.'), #vim.api.nvim_list_wins() }") == [
             "a.txt",
@@ -340,7 +340,7 @@ def test_without_focus_nothing_is_covered(start_nvim, place):
     diffs.propose(1, "b.txt", NEW)
     diffs.nvim.wait_screen("shows the change that Claude proposes to b.txt")
     assert state(diffs)[1] == before[1]
-    diffs.nvim.lua("assert(require('claude-ide.edits.proposal').focus(1))")
+    diffs.nvim.lua("assert(Ide.proposal.focus(1))")
     diffs.wait_current(1)
     diffs.nvim.keys("ZQ")
     diffs.answer(1)
@@ -368,7 +368,7 @@ def test_from_another_tab_page_a_decision_leaves_the_sizes_of_its_windows(start_
     before = nvim.lua("return { vim.fn.winlayout(), vim.fn.winrestcmd() }")
     nvim.cmd("Claude reject no")
     diffs.answer(1)
-    diffs.nvim.wait("require('claude-ide.edits.proposal').count() == 0", what="the proposal to be gone")
+    diffs.nvim.wait("Ide.proposal.count() == 0", what="the proposal to be gone")
     assert nvim.lua("return { vim.fn.winlayout(), vim.fn.winrestcmd() }") == before
 
 
@@ -415,7 +415,7 @@ def test_the_next_one_waits_for_a_user_who_types_elsewhere(start_nvim, place):
     nvim.lua("vim.api.nvim_set_current_win(vim.fn.win_findbuf(vim.fn.bufnr('a.txt'))[1])")
     nvim.keys("Omi")
     nvim.wait(lambda: nvim.lines()[0] == "mi")
-    nvim.lua("require('claude-ide.tools.claude_client').open_diff.cancel({ id = 1, client = 1 })")
+    nvim.lua("Ide.claude_client.open_diff.cancel({ id = 1, client = 1 })")
     nvim.wait(lambda: len(diffs.traces()["buffers"]) > 0 and "b.txt (Claude)" not in diffs.traces()["buffers"])
     nvim.keys("ne")
     nvim.wait(lambda: nvim.lines()[0] == "mine")
@@ -428,7 +428,7 @@ def test_the_next_one_waits_for_a_user_who_types_elsewhere(start_nvim, place):
 
 
 TERMINAL = """
-local buf = require("claude-ide.terminal").bufnr()
+local buf = Ide.terminal.bufnr()
 local win = buf and vim.fn.win_findbuf(buf)[1]
 return win and { win, vim.api.nvim_win_get_position(win), vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win) }
 """

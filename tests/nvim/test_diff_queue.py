@@ -51,7 +51,7 @@ def test_accepts_none_that_was_not_seen(diffs):
     see_all(diffs)
     (diffs.nvim.project / "d.txt").write_text("d\n")
     diffs.propose(4, "d.txt", "D\n")
-    diffs.nvim.wait("require('claude-ide.edits.proposal').list()[4].tab ~= nil", what="the fourth to be open")
+    diffs.nvim.wait("Ide.proposal.list()[4].tab ~= nil", what="the fourth to be open")
     diffs.nvim.keys(":Claude accept all<CR>")
     diffs.nvim.wait_screen("Look at 1 other proposal first, then accept or reject. 3 proposals accepted.")
     assert [diffs.outcomes(id) for id in (1, 2, 3, 4)] == [["saved"], ["saved"], ["saved"], []]
@@ -70,7 +70,7 @@ def test_rejects_all(diffs):
 def test_a_word_that_nobody_would_read_decides_nothing(diffs):
     diffs.nvim.keys(":Claude accept too long<CR>")
     diffs.nvim.wait_screen("unexpected argument")
-    assert len(diffs.nvim.lua("return require('claude-ide.edits.proposal').list()")) == 3
+    assert len(diffs.nvim.lua("return Ide.proposal.list()")) == 3
 
 
 def test_lists_them_in_the_quickfix_window(diffs):
@@ -114,18 +114,18 @@ def test_those_on_the_screen_say_how_many_more_wait(diffs):
     diffs.nvim.wait_screen("2 more")
     diffs.propose(4, "b.txt", "BB\n")
     diffs.nvim.wait_screen("3 more")
-    diffs.nvim.lua("require('claude-ide.edits.proposal').accept(3)")
+    diffs.nvim.lua("Ide.proposal.accept(3)")
     diffs.nvim.wait_screen("2 more")
 
 
 LABELS = """
 local labels
 vim.ui.select = function(items, options) labels = vim.tbl_map(options.format_item, items) end
-require("claude-ide.command.diffs").run({})
+Ide.command_diffs.run({})
 return labels
 """
 TEXTS = """
-require("claude-ide.command.diffs").run({ "quickfix" })
+Ide.command_diffs.run({ "quickfix" })
 return vim.tbl_map(function(item) return item.text end, vim.fn.getqflist())
 """
 
@@ -133,13 +133,11 @@ return vim.tbl_map(function(item) return item.text end, vim.fn.getqflist())
 def propose(nvim, client, name, contents):
     """Sends an edit through the server; answers do not matter here."""
     path = str(nvim.project / name)
-    count = nvim.lua("return require('claude-ide.edits.proposal').count()")
+    count = nvim.lua("return Ide.proposal.count()")
     args = {"old_file_path": path, "new_file_path": path, "new_file_contents": contents, "tab_name": name}
     client.start_call("openDiff", **args)
-    nvim.wait(f"require('claude-ide.edits.proposal').count() == {count + 1}")
-    nvim.wait(
-        "return vim.iter(require('claude-ide.edits.proposal').list()):all(function(diff) return diff.added ~= nil end)"
-    )
+    nvim.wait(f"Ide.proposal.count() == {count + 1}")
+    nvim.wait("return vim.iter(Ide.proposal.list()):all(function(diff) return diff.added ~= nil end)")
 
 
 def test_each_names_its_session_and_no_two_are_alike(start_nvim, connect, sessions):
@@ -153,11 +151,9 @@ def test_each_names_its_session_and_no_two_are_alike(start_nvim, connect, sessio
             sessions.record(pid, f"session-{len(pids)}", "busy", cwd=nvim.project, name=name)
         clients.append(client)
         pids.append(pid)
+    nvim.wait(f"vim.tbl_count(Ide.sessions.live()) == 2 and Ide.server.client(4).pid == {pids[3]}")
     nvim.wait(
-        f"vim.tbl_count(require('claude-ide.sessions').live()) == 2 and require('claude-ide.server').client(4).pid == {pids[3]}"
-    )
-    nvim.wait(
-        "return vim.iter(require('claude-ide.server').clients()):all(function(client) return #client.roots > 0 end)",
+        "return vim.iter(Ide.server.clients()):all(function(client) return #client.roots > 0 end)",
         what="the folders of all",
     )
     propose(nvim, clients[0], "a.txt", "A\n")

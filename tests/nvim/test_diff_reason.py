@@ -8,7 +8,7 @@ from harness.fake_cli import FakeCli
 
 pytestmark = pytest.mark.dealt
 
-SEEN = "(require('claude-ide.edits.proposal').list()[1] or {}).seen"
+SEEN = "(Ide.proposal.list()[1] or {}).seen"
 PASTE, END = b"\x1b[200~", b"\x1b[201~"
 
 
@@ -23,7 +23,7 @@ class Talk:
         nvim.wait_screen("fake CLI ready")
         self.pid = cli.starts()[0]["pid"]
         self.ours.notify("ide_connected", {"pid": self.pid})
-        nvim.wait(f"require('claude-ide.server').clients()[1].pid == {self.pid}")
+        nvim.wait(f"Ide.server.clients()[1].pid == {self.pid}")
         self.state("busy")
         nvim.keys("<C-\\><C-\\>")
         nvim.wait(lambda: nvim.mode() == "n")
@@ -33,20 +33,18 @@ class Talk:
 
     def propose(self, client, name="a.txt"):
         path = str(self.nvim.project / name)
-        count = self.nvim.lua("return require('claude-ide.edits.proposal').count()")
+        count = self.nvim.lua("return Ide.proposal.count()")
         args = {"old_file_path": path, "new_file_path": path, "new_file_contents": "A\n", "tab_name": "tab"}
         request = client.start_call("openDiff", **args)
-        self.nvim.wait(f"require('claude-ide.edits.proposal').count() == {count + 1}")
-        self.nvim.wait("(require('claude-ide.edits.proposal').list()[1] or {}).tab")
+        self.nvim.wait(f"Ide.proposal.count() == {count + 1}")
+        self.nvim.wait("(Ide.proposal.list()[1] or {}).tab")
         return request
 
     def state(self, status, **more):
         """Sets the CLI's record, and waits until Neovim knows it."""
         self.sessions.record(self.pid, "s", status, **more)
         activity = {"busy": "working"}.get(status, status)
-        self.nvim.wait(
-            f"(require('claude-ide.terminal').session() or {{ state = {{}} }}).state.activity == '{activity}'"
-        )
+        self.nvim.wait(f"(Ide.terminal.session() or {{ state = {{}} }}).state.activity == '{activity}'")
 
     def at_prompt(self, **more):
         """The CLI shows an empty prompt, and its record says so."""
@@ -96,11 +94,11 @@ def test_of_two_terminals_with_one_session_the_one_that_asked_is_told(talk, conn
     talk.nvim.wait(lambda: len(talk.cli.starts()) == 2, what="the other CLI")
     pid, other = talk.cli.starts()[1]["pid"], connect(talk.nvim)
     other.notify("ide_connected", {"pid": pid})
-    talk.nvim.wait(f"require('claude-ide.server').clients()[2].pid == {pid}")
+    talk.nvim.wait(f"Ide.server.clients()[2].pid == {pid}")
     talk.sessions.record(pid, "s", "busy")
     talk.nvim.wait("#require('claude-ide').sessions.live() == 2")
     request = talk.propose(other, "b.txt")
-    talk.nvim.lua("require('claude-ide.edits.proposal').reject(...)", request_id(talk, 2), "use two words")
+    talk.nvim.lua("Ide.proposal.reject(...)", request_id(talk, 2), "use two words")
     assert other.call_result(request) == ["DIFF_REJECTED"]
     talk.reject("use three")
     for number, process in enumerate((talk.pid, pid)):
@@ -152,7 +150,7 @@ def test_what_the_user_has_pasted_is_left_alone(talk):
 
 def test_keys_that_the_cli_has_not_drawn_yet_are_left_alone(talk):
     talk.reject("use two words")
-    talk.nvim.lua("require('claude-ide.ui.guard.typing').quiet_for = function() return 0 end")
+    talk.nvim.lua("Ide.guard_typing.quiet_for = function() return 0 end")
     talk.nvim.keys(":Claude focus<CR>")
     talk.nvim.wait(lambda: talk.nvim.mode() == "t")
     talk.nvim.keys("ha")
@@ -178,8 +176,8 @@ def test_what_was_sent_is_no_draft(talk):
 @pytest.mark.parametrize("draft, is_draft", [("", False), ("\u00a0[⧉ In a.txt]", False), ("half", True)])
 def test_the_screen_of_the_cli_tells_what_is_in_its_prompt(talk, draft, is_draft):
     """Keys that answered a question are no draft; an earlier prompt fetched with the mouse is one."""
-    buf = talk.nvim.lua("return require('claude-ide.terminal').bufnr()")
-    has_draft = "return require('claude-ide.terminal.prompt').has_draft(...)"
+    buf = talk.nvim.lua("return Ide.terminal.bufnr()")
+    has_draft = "return Ide.terminal_prompt.has_draft(...)"
     talk.nvim.keys(":Claude focus<CR>")
     talk.nvim.wait(lambda: talk.nvim.mode() == "t")
     talk.nvim.keys("1")
@@ -206,7 +204,7 @@ def test_the_cli_may_end_first(talk):
 
 def test_it_does_not_wait_for_ever(talk):
     talk.nvim.lua("""
-      require("claude-ide.outbox.reason").tell(1, "use two words")
+      Ide.outbox_reason.tell(1, "use two words")
       local now = vim.uv.now
       vim.uv.now = function() return now() + 60000 end
     """)
@@ -216,7 +214,7 @@ def test_it_does_not_wait_for_ever(talk):
 def test_for_a_cli_in_another_terminal_it_is_kept(talk, connect):
     other = connect(talk.nvim)
     request = talk.propose(other, "b.txt")
-    talk.nvim.lua("require('claude-ide.edits.proposal').reject(...)", request_id(talk, 2), "use two words")
+    talk.nvim.lua("Ide.proposal.reject(...)", request_id(talk, 2), "use two words")
     assert other.call_result(request) == ["DIFF_REJECTED"]
     talk.wait_kept("use two words", "Claude runs in another terminal")
 
@@ -225,7 +223,7 @@ def request_id(talk, client):
     (id,) = talk.nvim.lua(
         """
         local client = ...
-        local mine = vim.tbl_filter(function(item) return item.client == client end, require("claude-ide.edits.proposal").list())
+        local mine = vim.tbl_filter(function(item) return item.client == client end, Ide.proposal.list())
         return vim.tbl_map(function(item) return item.id end, mine)
         """,
         client,
@@ -243,7 +241,7 @@ def test_the_clipboard_takes_what_is_kept_where_there_is_one(talk, connect):
     """)
     other = connect(talk.nvim)
     talk.propose(other, "b.txt")
-    talk.nvim.lua("require('claude-ide.edits.proposal').reject(...)", request_id(talk, 2), "two\nlines")
+    talk.nvim.lua("Ide.proposal.reject(...)", request_id(talk, 2), "two\nlines")
     talk.nvim.wait("_G.copied")
     assert talk.nvim.lua("return _G.copied") == ["two", "lines"]
     assert talk.nvim.notices() == ["Claude runs in another terminal. Your text is in the clipboard."]
@@ -271,7 +269,7 @@ def test_who_does_not_say_why_after_all_has_not_rejected(talk):
     ask_why(talk)
     talk.nvim.keys("use<Esc>")
     talk.nvim.wait(lambda: talk.nvim.mode() == "n")
-    assert talk.nvim.lua("return require('claude-ide.edits.proposal').count()") == 1
+    assert talk.nvim.lua("return Ide.proposal.count()") == 1
     ask_why(talk)
     talk.nvim.keys("<CR>")
     assert talk.ours.call_result(talk.request) == ["DIFF_REJECTED"]
@@ -322,7 +320,7 @@ def typed(text):
 
 
 STATES = """
-local store = require("claude-ide.comments.store")
+local store = Ide.comments_store
 return vim.tbl_map(function(thread) return thread.state end, store.threads(store.root_of()))
 """
 
@@ -387,6 +385,6 @@ def test_the_command_takes_words_as_they_are(talk, typed):
     talk.propose(talk.ours, "b.txt")
     talk.nvim.keys(f":Claude reject {typed}<CR>")
     assert talk.ours.call_result(talk.request) == ["DIFF_REJECTED"]
-    assert talk.nvim.lua("return require('claude-ide.edits.proposal').count()") == 1
+    assert talk.nvim.lua("return Ide.proposal.count()") == 1
     talk.at_prompt()
     talk.wait_typed(PASTE + typed.encode() + b" " + END + b"\r")

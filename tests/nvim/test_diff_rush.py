@@ -57,7 +57,7 @@ function _G.turn(count)
   order = order + 1
   local id, this = order, turns
   local path = vim.fn.fnamemodify(("%s.txt"):format(({ "a", "b", "c" })[id]), ":p")
-  require("claude-ide.tools.claude_client").open_diff.run(
+  Ide.claude_client.open_diff.run(
     { old_file_path = path, new_file_path = path, new_file_contents = "edit " .. id .. "\\n", tab_name = "tab " .. id },
     function(result)
       answers[id] = { result }
@@ -262,7 +262,7 @@ def test_a_diff_takes_no_key_of_while_neovim_stood_still(diffs, when):
     (nvim.project / "typed").touch()
     nvim.wait("vim.g.done == 1", what="the keys to be done with")
     assert diffs.outcomes(1) == ["rejected"] and diffs.outcomes(2) == []
-    nvim.wait("require('claude-ide.edits.proposal').list()[1].seen")
+    nvim.wait("Ide.proposal.list()[1].seen")
     nvim.keys("ZZ")
     assert diffs.answer(2)["outcome"] == "saved"
 
@@ -286,9 +286,9 @@ def test_no_hands_are_too_fast(start_nvim, seed):
     nvim.lua("vim.o.timeout = false vim.api.nvim_buf_set_lines(0, 0, 1, false, { 'unsaved' })")
     for _ in range(6):
         nvim.lua(
-            "require('claude-ide.requests').close_those() order, turns, answers = 0, turns + 1, {} _G.seen_at, _G.decided_at = {}, {}"
+            "Ide.requests.close_those() order, turns, answers = 0, turns + 1, {} _G.seen_at, _G.decided_at = {}, {}"
         )
-        nvim.wait("require('claude-ide.ui.guard.closing').staying() == nil")
+        nvim.wait("Ide.guard_closing.staying() == nil")
         count = rng.choice([2, 3])
         nvim.lua("turn(...)", count)
         nvim.wait("next(seen_at) ~= nil", what="the first diff on the screen")

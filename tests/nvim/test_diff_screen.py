@@ -76,7 +76,7 @@ def test_other_diff_views_are_left_alone(diffs):
     nvim.cmd("tabnew b.txt | diffthis | vsplit c.txt | diffthis | 1tabnext")
     diffs.open(1, "a.txt", "A\n")
     assert nvim.lua("return vim.fn.tabpagenr('$')") == 3
-    nvim.lua("require('claude-ide.tools.claude_client').prompt_submitted(1)")
+    nvim.lua("Ide.claude_client.prompt_submitted(1)")
     diffs.answer(1)
     diffs.wait_current(None)
     nvim.wait(lambda: diffs.traces()["buffers"] == [])
@@ -93,12 +93,12 @@ def test_one_that_ends_where_nothing_may_change_goes_when_it_may(diffs, state):
     if state == "an expression":
         nvim.input("gz")  # at once: behind an expression whose keys came apart Neovim runs nothing until the next key
         nvim.wait("vim.g.waits == 1")
-        nvim.lua("require('claude-ide.tools.claude_client').prompt_submitted(1)")
+        nvim.lua("Ide.claude_client.prompt_submitted(1)")
         nvim.keys("x")
     else:
         nvim.keys("q:")
         nvim.wait("vim.fn.getcmdwintype() == ':'")
-        nvim.lua("require('claude-ide.tools.claude_client').prompt_submitted(1)")
+        nvim.lua("Ide.claude_client.prompt_submitted(1)")
         nvim.keys(":q<CR>")
     assert diffs.answer(1) == {"outcome": "rejected"}
     diffs.wait_clean()
@@ -111,14 +111,14 @@ def test_going_to_one_from_the_command_line_window_says_what_is_in_the_way(diffs
     nvim.keys("q:")
     nvim.wait("vim.fn.getcmdwintype() == ':'")
     diffs.propose(1, "b.txt", "B\n")
-    nvim.wait("(require('claude-ide.edits.proposal').list()[1] or {}).against")
-    ok, err = nvim.lua("local ok, err = require('claude-ide.edits.proposal').focus(1) return { ok or false, err }")
+    nvim.wait("(Ide.proposal.list()[1] or {}).against")
+    ok, err = nvim.lua("local ok, err = Ide.proposal.focus(1) return { ok or false, err }")
     assert not ok and err == "Close the command-line window first." and diffs.outcomes(1) == []
     nvim.keys(":q<CR>")
     diffs.wait_current(1)
     nvim.keys("q:")
     nvim.wait("vim.fn.getcmdwintype() == ':'")
-    assert nvim.lua("return require('claude-ide.edits.proposal').focus(1)") is None
+    assert nvim.lua("return Ide.proposal.focus(1)") is None
     nvim.keys(":q<CR>ZZ")
     assert diffs.answer(1)["outcome"] == "saved"
 
@@ -139,8 +139,8 @@ def test_can_be_decided_by_its_id_while_it_waits(diffs):
     diffs.nvim.keys("ihello")
     diffs.nvim.wait(lambda: diffs.nvim.mode() == "i")
     diffs.propose(1, "b.txt", "B\n")
-    diffs.nvim.wait(lambda: diffs.nvim.lua("return (require('claude-ide.edits.proposal').list()[1] or {}).against"))
-    assert diffs.nvim.lua("return require('claude-ide.edits.proposal').accept(1)") is True
+    diffs.nvim.wait(lambda: diffs.nvim.lua("return (Ide.proposal.list()[1] or {}).against"))
+    assert diffs.nvim.lua("return Ide.proposal.accept(1)") is True
     assert diffs.answer(1) == {"outcome": "saved", "contents": "B\n"}
     diffs.nvim.keys("<Esc>")
     diffs.nvim.wait(lambda: diffs.nvim.mode() == "n")
@@ -154,7 +154,7 @@ def test_one_that_waits_does_not_keep_neovim_from_quitting(diffs, prepared):
     nvim.wait(lambda: nvim.mode() == "c")
     if prepared:
         diffs.propose(1, "b.txt", "B\n")
-        nvim.wait("(require('claude-ide.edits.proposal').list()[1] or {}).against")
+        nvim.wait("(Ide.proposal.list()[1] or {}).against")
         nvim.keys("qa<CR>")
     else:  # in one call, so that no file can have been read
         nvim.lua("propose(...) vim.api.nvim_input('qa<CR>')", 1, 1, str(nvim.project / "b.txt"), "B\n", "tab 1")
@@ -200,7 +200,7 @@ def test_a_terminal_that_waits_gives_way_and_is_typed_in_again(diffs):
 
 
 HEIGHTS_ON_THE_WAY_BACK = """
-local restore, win = require("claude-ide.ui.restore"), vim.api.nvim_get_current_win()
+local restore, win = Ide.ui_restore, vim.api.nvim_get_current_win()
 _G.heights = { vim.api.nvim_win_get_height(win) }
 for _, name in ipairs({ "go", "settle" }) do
   local original = restore[name]
@@ -231,7 +231,7 @@ def test_a_terminal_never_changes_its_size_so_that_what_its_program_draws_is_not
 
 
 SIZES = """
-local lines = vim.api.nvim_buf_get_lines(require("claude-ide.terminal").bufnr(), 0, -1, false)
+local lines = vim.api.nvim_buf_get_lines(Ide.terminal.bufnr(), 0, -1, false)
 return vim.tbl_filter(function(line) return line:find("^size") ~= nil end, lines)
 """
 

@@ -37,7 +37,7 @@ def test_lists_them_the_longest_waiting_first(diffs):
     diffs.open(1, "a.txt", "A\ntwo\n", name="first")
     diffs.propose(2, "b.txt", "one\ntwo\nthree\n", client=2, name="second")
     diffs.nvim.wait(lambda: diffs.traces()["tabs"] == 3)
-    listed = diffs.nvim.lua("return require('claude-ide.edits.proposal').list()")
+    listed = diffs.nvim.lua("return Ide.proposal.list()")
     project = str(diffs.nvim.project)
     assert [{key: item[key] for key in item if key != "tab"} for item in listed] == [
         {"id": 1, "source": "Claude", "client": 1, "path": f"{project}/a.txt", "tab_name": "first",
@@ -48,11 +48,11 @@ def test_lists_them_the_longest_waiting_first(diffs):
 
 
 def test_a_command_acts_on_the_diff_in_this_tab_and_elsewhere_on_the_longest_waiting(diffs):
-    assert diffs.nvim.lua("return { require('claude-ide.edits.proposal').accept() }")[1] == "No open diffs."
+    assert diffs.nvim.lua("return { Ide.proposal.accept() }")[1] == "No open diffs."
     for id, name in enumerate(("a.txt", "b.txt", "c.txt"), 1):
         diffs.propose(id, name, "new\n")
     diffs.nvim.wait(lambda: diffs.traces()["tabs"] == 4)
-    diffs.nvim.lua("require('claude-ide.edits.proposal').focus(2)")
+    diffs.nvim.lua("Ide.proposal.focus(2)")
     diffs.wait_current(2)
     assert diffs.accept(2, "b.txt", ":Claude accept<CR>") == "new\n"
     assert diffs.outcomes(1) == diffs.outcomes(3) == []
@@ -87,16 +87,14 @@ def test_a_new_file_can_be_proposed_again(diffs):
 def test_a_diff_can_be_closed_by_the_path_of_its_file(diffs):
     diffs.open(1, "a.txt", "A\n")
     path = str(diffs.nvim.project / "a.txt")
-    assert diffs.nvim.lua("return require('claude-ide.tools.claude_client').close_by_name(1, ...)", path) is True
+    assert diffs.nvim.lua("return Ide.claude_client.close_by_name(1, ...)", path) is True
     diffs.wait_clean()
 
 
 def test_a_caller_that_is_gone_gets_no_answer(diffs):
     before = diffs.screen_state()
     diffs.open(1, "a.txt", "A\n")
-    diffs.nvim.lua(
-        "require('claude-ide.tools.claude_client').open_diff.cancel({ id = 1, client = 1, name = 'open_diff' })"
-    )
+    diffs.nvim.lua("Ide.claude_client.open_diff.cancel({ id = 1, client = 1, name = 'open_diff' })")
     diffs.wait_clean()
     assert diffs.outcomes(1) == []
     assert diffs.screen_state() == before
@@ -105,7 +103,7 @@ def test_a_caller_that_is_gone_gets_no_answer(diffs):
 
 def test_a_diff_that_ends_before_it_is_shown_leaves_nothing(diffs):
     diffs.nvim.lua(
-        "propose(1, 1, ...) require('claude-ide.tools.claude_client').prompt_submitted(1)",
+        "propose(1, 1, ...) Ide.claude_client.prompt_submitted(1)",
         str(diffs.nvim.project / "a.txt"),
         "A\n",
         "t",
@@ -145,10 +143,7 @@ def test_a_turn_of_five_edits_changes_one_screen(diffs):
         diffs.nvim.keys("ZZ")
         text = diffs.accepted(id, "a.txt")
         assert text == proposal
-        assert (
-            diffs.nvim.lua("return require('claude-ide.tools.claude_client').close_by_name(1, ...)", f"edit {id}")
-            is True
-        )
+        assert diffs.nvim.lua("return Ide.claude_client.close_by_name(1, ...)", f"edit {id}") is True
     let_timers_go(diffs.nvim)
     diffs.wait_clean()
     shown = diffs.nvim.lua("return tabs_seen")
@@ -181,7 +176,7 @@ def test_a_command_decides_on_no_diff_that_nobody_has_seen(diffs, command, outco
     diffs.open(1, "a.txt", "A\n")
     nvim.lua("vim.keymap.set('n', 'gs', '<Cmd>Claude ' .. ... .. '<CR>')", command)
     diffs.propose(2, "b.txt", "B\n")
-    nvim.wait("(require('claude-ide.edits.proposal').list()[2] or {}).against")
+    nvim.wait("(Ide.proposal.list()[2] or {}).against")
     nvim.keys("gsgs")
     nvim.wait_screen("Look at b.txt first, then accept or reject.")
     assert diffs.answer(1)["outcome"] == outcome

@@ -16,8 +16,8 @@ CHANGED = (
     "File content has changed since it was last read. This commonly happens when a linter or formatter run via Bash "
     "rewrites the file. Call Read on this file to refresh, then retry the edit."
 )
-SEEN = "(require('claude-ide.edits.proposal').list()[1] or {}).seen"
-SETTLED = "require('claude-ide.edits.watch.expected_write').count() == 0"
+SEEN = "(Ide.proposal.list()[1] or {}).seen"
+SETTLED = "Ide.expected_write.count() == 0"
 KEPT = """
 local kept = {}
 for _, buf in ipairs(vim.api.nvim_list_bufs()) do
@@ -47,7 +47,7 @@ class Asking(Claude):
         call, request = self.ask(name, contents)
         if typed:
             edit_proposal(self.nvim, -1, -1, [typed])
-        self.nvim.lua("assert(require('claude-ide.edits.proposal').accept())")
+        self.nvim.lua("assert(Ide.proposal.accept())")
         outcome, text = self.client.call_result(request)
         assert outcome == "FILE_SAVED"
         return call, text
@@ -169,7 +169,7 @@ def test_nothing_is_said_where_the_tool_wrote_something_else(claude):
 
 def test_nothing_is_said_where_the_file_holds_it_all_the_same(claude):
     # The transcript comes first: the file's own changes go unnoticed.
-    claude.nvim.lua("require('claude-ide.edits.watch.files').follow = function() return function() end end")
+    claude.nvim.lua("Ide.watch_files.follow = function() return function() end end")
     hold_timers(claude.nvim, "look for an accepted edit")
     call, text = claude.accept(typed="four")
     (claude.project / "a.txt").write_bytes(text.replace("\n", "\r\n").encode())
@@ -189,7 +189,7 @@ def test_nothing_is_said_of_calls_that_nobody_accepted(claude):
         claude.failed(claude.called("b.txt"), CHANGED)
         claude.failed(claude.called("a.txt", tool="Read"), CHANGED)
     claude.edit("b.txt", "b", "B")
-    claude.nvim.wait("#require('claude-ide.edits.journal').changes() == 1", what="the transcript to be read")
+    claude.nvim.wait("#Ide.journal.changes() == 1", what="the transcript to be read")
     assert claude.nvim.lua(f"return {SETTLED}") is False
     claude.writes(call, "a.txt", text + "formatted\n")
     claude.wait_read()
@@ -216,7 +216,7 @@ def test_what_is_written_late_is_not_missed_too_soon(claude):
     claude.client.call("getDiagnostics")
     claude.line("assistant", message={"id": "m", "role": "assistant", "content": [{"type": "text", "text": "wait"}]})
     claude.edit("b.txt", "b", "B")
-    claude.nvim.wait("#require('claude-ide.edits.journal').changes() == 1", what="the transcript to be read")
+    claude.nvim.wait("#Ide.journal.changes() == 1", what="the transcript to be read")
     claude.writes(call, "a.txt", text)
     claude.wait_read()
     assert claude.nvim.notices() == []
@@ -253,7 +253,7 @@ def test_one_that_is_reported_as_written_says_nothing_of_what_was_accepted_since
         call, text = claude.accept(contents="one\nII\nthree\n")
         claude.writes(call, "a.txt", text)
         call, _ = claude.accept(contents="one\nII\nIII\n", typed="IV")
-    claude.nvim.wait("#require('claude-ide.edits.journal').changes() == 1", what="the transcript to be read")
+    claude.nvim.wait("#Ide.journal.changes() == 1", what="the transcript to be read")
     claude.failed(call, CHANGED)
     claude.wait_read()
     assert len(claude.nvim.notices()) == 1
@@ -344,7 +344,7 @@ def chat_with_an_edit(start_nvim, tmp_path):
 
 def test_a_chat_whose_claude_ends_before_it_writes(chat_with_an_edit):
     nvim = chat_with_an_edit(error=None)
-    nvim.lua("assert(require('claude-ide.edits.proposal').accept())")
+    nvim.lua("assert(Ide.proposal.accept())")
     nvim.wait("#notices == 1", what="a notice")
     ((buf, lines, *_),) = nvim.lua(KEPT)
     assert lines == ["one", "TWO", "three", "four"]
@@ -359,7 +359,7 @@ def test_a_chat_whose_claude_ends_as_soon_as_its_tool_has_refused(chat_with_an_e
     # The file is read when both are known.
     nvim.lua(
         """
-        local file = require("claude-ide.base.file")
+        local file = Ide.file
         local read = file.read_later
         file.read_later = function(...)
           local args = { ... }
@@ -367,11 +367,11 @@ def test_a_chat_whose_claude_ends_as_soon_as_its_tool_has_refused(chat_with_an_e
         end
         """
     )
-    nvim.lua("assert(require('claude-ide.edits.proposal').accept())")
-    nvim.wait("require('claude-ide.chat').current().state == 'ended'", what="the end")
+    nvim.lua("assert(Ide.proposal.accept())")
+    nvim.wait("Ide.chat.current().state == 'ended'", what="the end")
     nvim.lua("for _, read in ipairs(reads) do read() end")
-    nvim.wait("require('claude-ide.edits.watch.expected_write').count() == 0 and #notices > 0", what="a notice")
-    nvim.lua("later = false require('claude-ide.base.file').read_later('/dev/null', 1, function() later = true end)")
+    nvim.wait("Ide.expected_write.count() == 0 and #notices > 0", what="a notice")
+    nvim.lua("later = false Ide.file.read_later('/dev/null', 1, function() later = true end)")
     nvim.lua("reads[#reads]()")
     nvim.wait("later")
     assert len(nvim.notices()) == 1
@@ -381,7 +381,7 @@ def test_a_chat_whose_claude_ends_as_soon_as_its_tool_has_refused(chat_with_an_e
 @pytest.mark.parametrize("parent", [None, "toolu_agent"], ids=["its own", "a subagent's"])
 def test_in_a_chat(chat_with_an_edit, parent):
     nvim = chat_with_an_edit(parent=parent)
-    nvim.lua("assert(require('claude-ide.edits.proposal').accept())")
+    nvim.lua("assert(Ide.proposal.accept())")
     wait_idle(nvim)
     nvim.wait("#notices == 1", what="a notice")
     ((buf, lines, *_),) = nvim.lua(KEPT)
@@ -423,4 +423,4 @@ def test_a_cli_that_goes_and_leaves_the_file(claude, text):
     assert claude.nvim.notices() == [] and claude.nvim.lua(KEPT) == []
 
 
-ENDED = "return require('claude-ide.edits.journal').turns()[1].ended ~= nil"
+ENDED = "return Ide.journal.turns()[1].ended ~= nil"

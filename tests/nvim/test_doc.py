@@ -82,7 +82,7 @@ def test_every_subcommand_option_and_function_is_in_the_help(nvim):
     names = nvim.lua(
         """
         local names = {}
-        for _, sub in ipairs(require("claude-ide.command.registry")) do
+        for _, sub in ipairs(Ide.command_registry) do
           names[#names + 1] = ":Claude-" .. sub.name
         end
         local function walk(entries, path)
@@ -91,7 +91,7 @@ def test_every_subcommand_option_and_function_is_in_the_help(nvim):
             walk(entry.fields or {}, path .. entry[1] .. ".")
           end
         end
-        walk(require("claude-ide.config.schema"), "claude-ide.")
+        walk(Ide.config_schema, "claude-ide.")
         for name in pairs(require("claude-ide")) do
           names[#names + 1] = ("claude-ide.%s()"):format(name)
         end

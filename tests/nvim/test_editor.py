@@ -12,7 +12,7 @@ from harness import LONGEST
 
 pytestmark = pytest.mark.dealt
 
-ENVIRONMENT = "return require('claude-ide.terminal.editor').environment()"
+ENVIRONMENT = "return Ide.terminal_editor.environment()"
 
 
 @pytest.fixture

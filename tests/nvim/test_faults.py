@@ -66,12 +66,12 @@ def dial(nvim):
     """A client, with what Neovim itself reads in its lock file: nobody else sees that here."""
     nvim.start_server()
     lock = nvim.lua("""
-      local info = require("claude-ide.server").info()
+      local info = Ide.server.info()
       return { info.port, vim.json.decode(table.concat(vim.fn.readfile(info.lock_files[1]))).authToken }
     """)
     client = Client(*lock, roots=[nvim.project])
     client.initialize()
-    nvim.wait("#require('claude-ide.server').clients() > 0")
+    nvim.wait("#Ide.server.clients() > 0")
     return client
 
 
@@ -82,7 +82,7 @@ def propose(nvim, client, text):
         "openDiff", old_file_path=str(nvim.project / "b.txt"), new_file_contents=text, tab_name="t"
     )
     nvim.wait(
-        "local list = require('claude-ide.edits.proposal').list() return #list == 1 and list[1].seen",
+        "local list = Ide.proposal.list() return #list == 1 and list[1].seen",
         what="the proposal",
     )
     return asked
@@ -104,7 +104,7 @@ def test_a_diff_a_review_and_an_undo_work_wherever_neovim_runs(start_in, around)
     asked = propose(nvim, client, "accepted\n")
     nvim.notify("vim.cmd('Claude accept')")
     assert client.call_result(asked) == ["FILE_SAVED", "accepted\n"]
-    nvim.wait("require('claude-ide.edits.proposal').count() == 0")
+    nvim.wait("Ide.proposal.count() == 0")
     turn = Turn(nvim, client)
     turn.edit("a.txt", A_CLAUDE)
     turn.end("a.txt")
@@ -122,7 +122,7 @@ def test_a_diff_a_review_and_an_undo_work_wherever_neovim_runs(start_in, around)
 @pytest.mark.parametrize("how", [FULL, READ_ONLY], ids=["full", "read-only"])
 def test_a_lock_file_that_cannot_be_written_is_said_and_tried_again(start_in, how):
     nvim = start_in(how + LOCKS)
-    started, why = nvim.lua("return { require('claude-ide.server').start() }")
+    started, why = nvim.lua("return { Ide.server.start() }")
     assert not started
     assert "lock" in why, why
     assert_no_trace(nvim)
@@ -142,7 +142,7 @@ def test_an_undo_on_a_full_disk_loses_nothing(start_in):
         client.call("getDiagnostics", uri=f"file://{nvim.project / name}")
         nvim.lua("vim.fn.writefile({ 'short' }, ...)", name)
     client.call("getDiagnostics")
-    nvim.wait("#require('claude-ide.edits.review').changes() >= 2")
+    nvim.wait("#Ide.review.changes() >= 2")
     nvim.lua("pcall(vim.fn.writefile, { ('x'):rep(999999) }, 'small/fill')")
     assert contents() == ["short\n", "short\n"]
     nvim.answer(1)
@@ -205,8 +205,8 @@ def test_a_cli_killed_at_any_moment_of_a_turn_leaves_a_review_of_all_it_wrote(st
         )
         time.sleep(rng.random() * 0.02)
         client.drop()
-        nvim.wait("#require('claude-ide.server').clients() == 0")
-        nvim.wait("require('claude-ide.edits.proposal').count() == 0", what=f"the diff {asked} to go with who asked")
+        nvim.wait("#Ide.server.clients() == 0")
+        nvim.wait("Ide.proposal.count() == 0", what=f"the diff {asked} to go with who asked")
         nvim.wait(lambda written=written: set(waiting(nvim)) == set(written), what=f"{written} to be reviewed")
         nvim.answer(1, 1)
         nvim.notify("vim.cmd('Claude undo')")

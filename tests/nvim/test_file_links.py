@@ -24,5 +24,5 @@ pytestmark = [pytest.mark.one_nvim, pytest.mark.shared]
     ],
 )
 def test_paths_are_found_in_prose(nvim, line, col, found):
-    link = nvim.lua("return require('claude-ide.ui.file_link').at(...)", line, col) or {}
+    link = nvim.lua("return Ide.file_link.at(...)", line, col) or {}
     assert [link[part] for part in ("path", "lnum", "col") if part in link] == found

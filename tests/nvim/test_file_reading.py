@@ -9,7 +9,7 @@ pytestmark = pytest.mark.dealt
 
 READ = """
 local path = ...
-local file, result = require("claude-ide.base.file"), nil
+local file, result = Ide.file, nil
 file.read_later(path, 1000, function(bytes, why_not, stat) result = { bytes or false, why_not or false, stat ~= nil } end)
 vim.wait(120000, function() return result ~= nil end, 5)
 local bytes, why_not = file.read_now(path, 1000)
@@ -34,13 +34,13 @@ def test_what_is_no_file_holds_nothing_up(nvim, kind):
 
 
 def test_what_the_system_makes_up_is_read_and_waits_for_nothing(nvim):
-    start = "return require('claude-ide.base.file').read_start(...)"
+    start = "return Ide.file.read_start(...)"
     assert "processor" in nvim.lua(start, "/proc/cpuinfo", 1000)
     assert nvim.lua(start, "/proc/kmsg", 10_000_000) is not False
 
 
 def test_private_files_are_the_owners_and_new_ones_take_no_place(nvim):
-    write = "return require('claude-ide.base.file').write_private(...)"
+    write = "return Ide.file.write_private(...)"
     path = nvim.project / "secret"
     assert nvim.lua(write, str(path), "a", True)
     assert not nvim.lua(write, str(path), "b", True), "there is one"
@@ -51,12 +51,10 @@ def test_private_files_are_the_owners_and_new_ones_take_no_place(nvim):
 def test_writing_waits_for_no_reader_of_a_pipe(nvim):
     path = nvim.project / "pipe"
     os.mkfifo(path)
-    assert "No such device" in nvim.lua(
-        "return select(2, require('claude-ide.edits.journal.write').to_disk(..., 'x'))", str(path)
-    )
+    assert "No such device" in nvim.lua("return select(2, Ide.journal_write.to_disk(..., 'x'))", str(path))
 
 
-WRITE = "return { require('claude-ide.edits.journal.write').to_disk(...) }"
+WRITE = "return { Ide.journal_write.to_disk(...) }"
 
 
 def test_a_file_written_whole_keeps_its_attributes_and_who_may_use_it(nvim):

@@ -31,22 +31,20 @@ def put_over(nvim, what):
 
 
 @pytest.mark.parametrize("over", OVER, ids=IDS)
-@pytest.mark.parametrize(
-    "how", ["edits.review').close()", "edits.review').open('all')", ""], ids=["closed", "anew", "quit"]
-)
+@pytest.mark.parametrize("how", ["review.close()", "review.open('all')", ""], ids=["closed", "anew", "quit"])
 def test_over_a_review(start_nvim, connect, over, how):
     nvim = start_nvim(files={"a.txt": A, "b.txt": B}, args=["b.txt"])
     turn(nvim, connect(nvim), a_txt=None, b_txt=B.upper())
     review(nvim)
     put_over(nvim, over)
     if how:
-        nvim.lua(f"require('claude-ide.{how}")
+        nvim.lua(f"Ide.{how}")
         nvim.wait(lambda: nvim.lua("return vim.api.nvim_win_get_config(0).relative") == "", what="the focus below")
         assert nvim.lua("return #vim.api.nvim_list_tabpages()") == (1 if "close" in how else 2)
     assert nvim.quit() == 0
 
 
-WAYS = ["base.bus').emit('client_disconnected', { id = 1 })", "edits.proposal').reject(1)", ""]
+WAYS = ["bus.emit('client_disconnected', { id = 1 })", "proposal.reject(1)", ""]
 
 
 @pytest.mark.parametrize(("over", "place", "how"), pairs(OVER, ["tab", "current", "float"], WAYS))
@@ -56,9 +54,9 @@ def test_over_a_diff(start_nvim, over, place, how):
     diffs.open(1, "a.txt", "new\n")
     put_over(nvim, over)
     if how:
-        nvim.lua(f"require('claude-ide.{how}")
+        nvim.lua(f"Ide.{how}")
         nvim.wait(lambda: diffs.traces()["buffers"] == [], what="the diff to go")
-        nvim.wait("require('claude-ide.edits.proposal').count() == 0")
+        nvim.wait("Ide.proposal.count() == 0")
     assert nvim.quit() == 0
 
 
@@ -110,26 +108,26 @@ def wait_gone(nvim, wins=1):
 
 ALONE = {
     "the list of keys": (
-        "require('claude-ide.ui.key_list').open({}, {}, { of = 'x' })",
-        "require('claude-ide.ui.key_list').close()",
+        "Ide.key_list.open({}, {}, { of = 'x' })",
+        "Ide.key_list.close()",
     ),
     "a text": (
-        "text = require('claude-ide.ui.text_float').show('one', 'x')",
-        "require('claude-ide.base.window').close_all({ text })",
+        "text = Ide.text_float.show('one', 'x')",
+        "Ide.window.close_all({ text })",
     ),
     "a question about code": (
-        """require('claude-ide.notebook.confirm').ask({ name = 'P', language = 'python' }, { code = 'one' }, print)""",
-        "require('claude-ide.requests').close_those(function() return true end)",
+        """Ide.notebook_confirm.ask({ name = 'P', language = 'python' }, { code = 'one' }, print)""",
+        "Ide.requests.close_those(function() return true end)",
     ),
     "the buffer": (
         """
-        text = require('claude-ide.ui.own_buffer').create({ kind = 'text' })
+        text = Ide.own_buffer.create({ kind = 'text' })
         vim.api.nvim_open_win(text, false, { split = 'right', win = -1 })
         """,
-        "require('claude-ide.ui.own_buffer').delete(text)",
+        "Ide.own_buffer.delete(text)",
     ),
     "an address": (
-        "require('claude-ide.web.address').show('http://localhost/')",
+        "Ide.web_address.show('http://localhost/')",
         """
         local buf = vim.iter(vim.api.nvim_list_bufs()):find(function(buf) return (vim.b[buf].claude_ide or {}).kind == 'keys' end)
         vim.api.nvim_exec_autocmds('WinLeave', { buffer = buf })
@@ -182,7 +180,7 @@ def test_a_chat_closes(start_nvim, model, tmp_path):
     nvim.stop_insert()
     nvim.cmd("topleft new")
     send_away(nvim, "prompt", "transcript", tabs=3)
-    nvim.lua("require('claude-ide.chat').close_all()")
+    nvim.lua("Ide.chat.close_all()")
     wait_gone(nvim, wins=2)
 
 
@@ -218,7 +216,7 @@ def test_windows_of_a_diff_close(start_nvim, place, how):
     elif how == "decided":
         nvim.cmd("topleft new | tabfirst")
         send_away(nvim, "now", "proposal", tabs=4 if place == "tab" else 3)
-        nvim.lua("require('claude-ide.edits.proposal').reject(1)")
+        nvim.lua("Ide.proposal.reject(1)")
         nvim.wait(lambda: diffs.traces()["buffers"] == [], what="the diff to go")
     assert nvim.quit() == 0
 
@@ -231,12 +229,12 @@ def test_windows_of_a_review_close(start_nvim, connect, how):
     review(nvim)
     if how == "in another layout":
         send_away(nvim, "review", tabs=3)
-        nvim.lua("require('claude-ide.edits.review').next_layout()")
+        nvim.lua("Ide.review.next_layout()")
     else:
         send_away(nvim, "review", "changes", tabs=4)
         nvim.cmd("tabfirst")
         if how == "closed":
-            nvim.lua("require('claude-ide.edits.review').close()")
+            nvim.lua("Ide.review.close()")
             nvim.wait("#vim.api.nvim_list_wins() == 1")
     assert nvim.quit() == 0
 
@@ -259,11 +257,11 @@ def test_floats_have_the_border_of_the_user(start_nvim, wanted, corner):
         corner = "╭"
     elif nvim.lua("return not pcall(vim.api.nvim_set_option_value, 'winborder', ..., {})", wanted):
         pytest.skip("this Neovim knows no borders of eight characters")
-    show = "return vim.api.nvim_win_get_config(require('claude-ide.ui.text_float').show('text', 'title')).border[1]"
+    show = "return vim.api.nvim_win_get_config(Ide.text_float.show('text', 'title')).border[1]"
     assert nvim.lua(show) == corner
     nvim.keys("q")
     nvim.wait("#vim.api.nvim_list_wins() == 1", what="the float to go")
-    nvim.lua("require('claude-ide.ui.choose').select({ 'a', 'b' }, { prompt = 'Which?' }, function() end)")
+    nvim.lua("Ide.choose.select({ 'a', 'b' }, { prompt = 'Which?' }, function() end)")
     assert nvim.lua(WITH_BORDERS) == [corner]
     nvim.keys("<Esc>")
     nvim.wait("#vim.api.nvim_list_wins() == 1")

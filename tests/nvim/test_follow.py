@@ -47,14 +47,14 @@ class Follower:
         self.own = str(self.nvim.lua("return vim.api.nvim_get_current_win()"))
         claude.prompt()
         self.nvim.cmd("Claude follow")
-        self.win = str(self.nvim.lua("return require('claude-ide.follow').window()"))
+        self.win = str(self.nvim.lua("return Ide.follow.window()"))
         assert self.win != self.own
 
     def windows(self):
         return self.nvim.lua(WINDOWS)
 
     def state(self):
-        return self.nvim.lua("return require('claude-ide.follow').state()")
+        return self.nvim.lua("return Ide.follow.state()")
 
     def mark(self):
         return self.nvim.lua(MARK)
@@ -140,7 +140,7 @@ def test_entering_its_window_pauses_it_and_the_command_goes_on(follower):
     assert follower.nvim.lua("return vim.bo.buflisted"), "it is the user's now"
     follower.nvim.lua("vim.api.nvim_set_current_win(...)", int(follower.own))
     follower.reads("b.txt", 1, 1)
-    follower.nvim.wait("#require('claude-ide.follow').steps() == 2", what="the step")
+    follower.nvim.wait("#Ide.follow.steps() == 2", what="the step")
     assert follower.windows()[follower.win]["name"] == "a.txt"
     follower.nvim.cmd("Claude follow")
     follower.wait("b.txt", 1)
@@ -163,7 +163,7 @@ def test_closing_its_window_ends_it(follower):
     follower.reads("a.txt", 3, 1)
     follower.nvim.cmd("Claude follow")
     follower.reads("a.txt", 7, 1)
-    follower.win = str(follower.nvim.lua("return require('claude-ide.follow').window()"))
+    follower.win = str(follower.nvim.lua("return Ide.follow.window()"))
     follower.wait("a.txt", 7)
 
 
@@ -211,7 +211,7 @@ def test_a_popup_menu_of_the_users_is_waited_for(follower):
     follower.nvim.keys("line <C-x><C-n>")
     follower.nvim.wait("vim.fn.pumvisible() == 1", what="the menu")
     follower.reads("a.txt", 100, 1)
-    follower.nvim.wait("#require('claude-ide.follow').steps() == 1", what="the step")
+    follower.nvim.wait("#Ide.follow.steps() == 1", what="the step")
     assert follower.nvim.lua("return vim.fn.pumvisible()") == 1
     assert follower.windows()[follower.win]["name"] == "own.txt"
     follower.nvim.keys("<C-e>")
@@ -220,20 +220,20 @@ def test_a_popup_menu_of_the_users_is_waited_for(follower):
 
 
 def test_another_session_is_followed_when_the_first_has_been_quiet(follower, connect):
-    follower.nvim.lua("vim.g.quiet = require('claude-ide.follow').QUIET_MS")
+    follower.nvim.lua("vim.g.quiet = Ide.follow.QUIET_MS")
     follower.reads("a.txt", 5, 1)
     follower.wait("a.txt", 5)
     tell = """
-      local follow, bus = require("claude-ide.follow"), require("claude-ide.base.bus")
+      local follow, bus = Ide.follow, Ide.bus
       follow.QUIET_MS = ...
       local path = vim.fn.fnamemodify("b.txt", ":p")
       bus.emit("calls_ended", 99, {
-        { id = "t", name = "Read", ["end"] = require("claude-ide.base.clock").now(),
+        { id = "t", name = "Read", ["end"] = Ide.clock.now(),
           location = { path = path, kind = "read", first = 1, last = 1 } },
       }, { file = "/other.jsonl", is_subagent = false })
     """
     follower.nvim.lua(tell, 60_000)
-    assert len(follower.nvim.lua("return require('claude-ide.follow').steps()")) == 1
+    assert len(follower.nvim.lua("return Ide.follow.steps()")) == 1
     follower.nvim.lua(tell, 0)
     follower.wait("b.txt", 1)
 
@@ -255,8 +255,8 @@ def test_a_storm_of_calls_and_keys_moves_nothing_of_the_users(follower):
 STORM = """
 local seed, client = ...
 math.randomseed(seed)
-local bus = require("claude-ide.base.bus")
-local follow_win = require("claude-ide.follow").window()
+local bus = Ide.bus
+local follow_win = Ide.follow.window()
 local function seen()
   local wins = {}
   for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
@@ -294,7 +294,7 @@ for number = 1, 10000 do
 end
 vim.wait(300, function() end)
 local after = seen()
-local shown = #require("claude-ide.follow").steps()
+local shown = #Ide.follow.steps()
 return { vim.deep_equal(before, after), shown, vim.inspect(before), vim.inspect(after) }
 """
 

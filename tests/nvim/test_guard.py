@@ -17,7 +17,7 @@ FILES = {"a.txt": "".join(f"line {i}\n" for i in range(1, 21)), "b.txt": "b\n", 
 # ── the rule, told at random ──
 
 STORY = """
-local times, window = require("claude-ide.base.guard_times"), require("claude-ide.ui.guard.window")
+local times, window = Ide.guard_times, Ide.guard_window
 local buf, clock = vim.api.nvim_get_current_buf(), vim.uv.hrtime
 at = at or 0
 vim.uv.hrtime = function() return at * 1e6 end
@@ -144,7 +144,7 @@ OPENS = """
 opened = {}
 function open(id, asks_here)
   local function show() opened[#opened + 1] = id end
-  require("claude-ide.ui.guard").when_idle(id, "b.txt", show, nil, function() return asks_here or false end)
+  Ide.guard.when_idle(id, "b.txt", show, nil, function() return asks_here or false end)
 end
 """
 
@@ -152,7 +152,7 @@ end
 @pytest.fixture
 def nvim(start_nvim):
     nvim = start_nvim(files=FILES, args=["a.txt"])
-    nvim.lua(OPENS + "require('claude-ide.ui.guard.typing').listen()")
+    nvim.lua(OPENS + "Ide.guard_typing.listen()")
     return nvim
 
 
@@ -210,7 +210,7 @@ def test_a_question_on_the_screen_stays_there(nvim):
         nvim.wait_screen(question)
         nvim.notify("open(...)", name)
         if nvim.version != "0.10":  # which runs nothing until there is an answer
-            nvim.wait(f"require('claude-ide.ui.guard').is_waiting('{name}')")
+            nvim.wait(f"Ide.guard.is_waiting('{name}')")
         assert question in "\n".join(nvim.screen())
         nvim.keys(answer)
         nvim.wait(lambda name=name: opened(nvim)[-1:] == [name], what="what waited")
@@ -233,9 +233,9 @@ def test_waits_while_something_waits_for_the_users_next_key(nvim, mapping):
     nvim.lua(mapping)
     nvim.input("gz")  # at once: behind an expression whose keys came apart Neovim runs nothing until the next key
     # Before the key arrives, the time since the last key is unlimited, too.
-    nvim.wait("_G.asks == 1 and require('claude-ide.ui.guard.typing').quiet_for() > 200")
+    nvim.wait("_G.asks == 1 and Ide.guard_typing.quiet_for() > 200")
     nvim.lua("open(1)")
-    assert nvim.lua("return require('claude-ide.ui.guard').is_waiting(1)")
+    assert nvim.lua("return Ide.guard.is_waiting(1)")
     if "getchar" in mapping:
         nvim.keys("x")
         nvim.wait("_G.got == 'x' or vim.g.got == 120")
@@ -248,10 +248,10 @@ def test_waits_while_something_waits_for_the_users_next_key(nvim, mapping):
 def test_waits_for_a_pause_in_typing(nvim):
     nvim.keys("j")
     nvim.wait(lambda: nvim.cursor() == (2, 0))
-    nvim.lua("keys = require('claude-ide.ui.guard.typing') assert(keys.quiet_for() < math.huge)")
+    nvim.lua("keys = Ide.guard_typing assert(keys.quiet_for() < math.huge)")
     nvim.lua("quiet_for, keys.quiet_for = keys.quiet_for, function() return 0 end")  # as if a key were just pressed
     nvim.lua("open(1)")
-    assert nvim.lua("return require('claude-ide.ui.guard').is_waiting(1)") and opened(nvim) == []
+    assert nvim.lua("return Ide.guard.is_waiting(1)") and opened(nvim) == []
     nvim.lua("keys.quiet_for = quiet_for")
     nvim.wait(lambda: opened(nvim) == [1], what="what waited")
 
@@ -282,7 +282,7 @@ def test_nothing_takes_the_focus_from_the_terminal_of_another_program(nvim):
     nvim.lua("open(1)")
     nvim.wait_screen("opens when you leave the terminal")
     nvim.keys("yes<CR>")  # no line is begun afterwards
-    nvim.wait("require('claude-ide.ui.guard.typing').quiet_for() > 400", what="a pause")
+    nvim.wait("Ide.guard_typing.quiet_for() > 400", what="a pause")
     assert opened(nvim) == [] and nvim.mode() == "t"
     nvim.keys("<C-\\><C-n>")
     nvim.wait(lambda: opened(nvim) == [1], what="what waited")
@@ -291,18 +291,18 @@ def test_nothing_takes_the_focus_from_the_terminal_of_another_program(nvim):
 
 @pytest.mark.every_nvim
 def test_nothing_takes_the_focus_from_a_window_that_was_just_entered(nvim):
-    nvim.lua("require('claude-ide.base.guard_times').entered = 1e6")
+    nvim.lua("Ide.guard_times.entered = 1e6")
     nvim.cmd("split b.txt")
     nvim.lua("open(1)")
     nvim.wait(lambda: opened(nvim) == [1], what="what is shown where no key has moved the focus")
     nvim.keys("<C-w>w")
     nvim.wait("vim.fn.expand('%:t') == 'a.txt'")
     nvim.lua("open(2)")
-    nvim.wait("require('claude-ide.ui.guard.typing').quiet_for() > 400", what="a pause")
+    nvim.wait("Ide.guard_typing.quiet_for() > 400", what="a pause")
     assert opened(nvim) == [1]
-    nvim.lua("require('claude-ide.base.guard_times').entered = 400 vim.cmd('doautocmd BufEnter')")
+    nvim.lua("Ide.guard_times.entered = 400 vim.cmd('doautocmd BufEnter')")
     nvim.wait(lambda: opened(nvim) == [1, 2], what="what waited")
-    nvim.lua("require('claude-ide.base.guard_times').entered = 1e6")
+    nvim.lua("Ide.guard_times.entered = 1e6")
     nvim.keys("<C-w>w:q<CR>")
     nvim.wait("vim.fn.winnr('$') == 1")
     nvim.lua("open(3)")
@@ -314,14 +314,14 @@ def test_nothing_takes_the_focus_from_a_window_that_was_just_entered(nvim):
 REQUESTER = """
 answers = {}
 function requester()
-  return require("claude-ide.requests").requester({
+  return Ide.requests.requester({
     name = "Claude", writes = "agent", tell = function() end, cannot_hear = function() end,
     answer = function(_, answer) answers[#answers + 1] = answer and answer.outcome or "none" end,
   })
 end
 """
 CARD = """
-require("claude-ide.requests.card.window").open({
+Ide.card_window.open({
   request = { id = 1000, state = "pending", handle = {}, requester = requester() },
   text = function()
     local run = function() answers[#answers + 1] = "y" end
@@ -330,21 +330,21 @@ require("claude-ide.requests.card.window").open({
 })
 """
 PLAN = """
-require("claude-ide.requests.card.plan").ask({ ask = { plan = "make it" }, requester = requester() })
+Ide.card_plan.ask({ ask = { plan = "make it" }, requester = requester() })
 """
 CODE = """
-require("claude-ide.notebook.document").wanted = function(_, done) done({ language = "r" }) end
+Ide.notebook_document.wanted = function(_, done) done({ language = "r" }) end
 local kernel, run = { name = "R", notebook = "/a.ipynb" }, { code = "one" }
-require("claude-ide.notebook.confirm").ask(kernel, run, function(may) answers[#answers + 1] = tostring(may) end)
+Ide.notebook_confirm.ask(kernel, run, function(may) answers[#answers + 1] = tostring(may) end)
 """
 FLOAT = """
-require("claude-ide.ui.text_float").show_in_time("words", "Claude", "Claude answers")
+Ide.text_float.show_in_time("words", "Claude", "Claude answers")
 vim.api.nvim_create_autocmd("WinClosed", { callback = function() answers[#answers + 1] = "closed" end })
 """
 LIST = """
-require("claude-ide.ui.guard").when_idle("list", "a list", function()
+Ide.guard.when_idle("list", "a list", function()
   local options = { prompt = "Which", is_unasked = true }
-  require("claude-ide.ui.choose").select({ "one", "two" }, options, function(item) answers[#answers + 1] = item end)
+  Ide.choose.select({ "one", "two" }, options, function(item) answers[#answers + 1] = item end)
 end, "A list")
 """
 RENAME = """{ changes = { [uri("b.txt")] = { edit(0, 0, 0, 1, "B") }, [uri("c.txt")] = { edit(0, 0, 0, 1, "C") } } }"""
@@ -361,11 +361,11 @@ def later_diff(nvim):
     nvim.keys("<Esc>")
     diffs.open(1, "b.txt", "B\n")
     diffs.propose(2, "c.txt", "C\n", client=2)
-    nvim.wait("(require('claude-ide.edits.proposal').list()[2] or {}).against", what="the second one to be ready")
+    nvim.wait("(Ide.proposal.list()[2] or {}).against", what="the second one to be ready")
     nvim.cmd("tabnew")
     nvim.keys("i")
     nvim.wait("vim.fn.mode() == 'i'")
-    nvim.lua("require('claude-ide.tools.claude_client').prompt_submitted(1)")
+    nvim.lua("Ide.claude_client.prompt_submitted(1)")
     pass_clock(nvim, 5000)  # the decision was not just made
     return "answers[2] and { answers[2][1].outcome } or {}"
 
@@ -407,7 +407,7 @@ WINDOWS = {
 def test_what_a_user_goes_on_typing_decides_nothing_in_what_opens_meanwhile(start_nvim, show, keys, outcome, opts):
     """`<Esc>`, then `:w`: the window opens in between, and was not meant."""
     nvim = start_nvim(files=FILES, args=["a.txt"], opts=opts)
-    nvim.lua("require('claude-ide').connect() require('claude-ide.base.guard_times').unread = 1e9")
+    nvim.lua("require('claude-ide').connect() Ide.guard_times.unread = 1e9")
     nvim.keys("ihello")
     nvim.wait("vim.fn.mode() == 'i'")
     answers = show(nvim)
@@ -426,7 +426,7 @@ def test_what_a_user_goes_on_typing_decides_nothing_in_what_opens_meanwhile(star
 @pytest.mark.parametrize(("show", "key"), [(diff, "ZZ"), (other(CARD), "y")])
 def test_a_key_that_came_too_soon_is_not_lost_without_a_word(start_nvim, show, key):
     nvim = start_nvim(files=FILES, args=["a.txt"], notices=True)
-    nvim.lua("require('claude-ide').connect() require('claude-ide.base.guard_times').unread = 1e9")
+    nvim.lua("require('claude-ide').connect() Ide.guard_times.unread = 1e9")
     nvim.keys("ihello")
     nvim.wait("vim.fn.mode() == 'i'")
     show(nvim)
@@ -443,7 +443,7 @@ def test_a_key_that_came_too_soon_is_not_lost_without_a_word(start_nvim, show, k
 
 NOTE_SUSPECT = """
 vim.api.nvim_create_autocmd("User", { pattern = "ClaudeDiffOpened", callback = vim.schedule_wrap(function()
-  is_suspect = require("claude-ide.ui.guard.window").is_typed_ahead(vim.api.nvim_get_current_buf())
+  is_suspect = Ide.guard_window.is_typed_ahead(vim.api.nvim_get_current_buf())
 end) })
 """
 
@@ -466,7 +466,7 @@ def test_what_has_run_holds_nothing_until_the_next_key(start_nvim):
     nvim = start_nvim()
     nvim.lua("""
       held, ran = setmetatable({}, { __mode = "v" }), 0
-      local typing = require("claude-ide.ui.guard.typing")
+      local typing = Ide.guard_typing
       typing.listen()
       for only_pressed = 0, 1 do
         local text = { "a diff's text" }
@@ -479,8 +479,8 @@ def test_what_has_run_holds_nothing_until_the_next_key(start_nvim):
 
 
 QUESTIONS_IN_A_PROMPT = """
-local guard = require("claude-ide.ui.guard")
-require("claude-ide.ui.guard.typing").quiet_for = function() return 100000 end
+local guard = Ide.guard
+Ide.guard_typing.quiet_for = function() return 100000 end
 questions = 0
 open = function()
   questions = questions + 1
@@ -490,7 +490,7 @@ end
 ask = function()
   guard.when_idle({}, "a question", open, "a question opens")
 end
-vim.api.nvim_set_current_buf(require("claude-ide.ui.own_buffer").create({ kind = "prompt", name = { "Claude", "test" } }))
+vim.api.nvim_set_current_buf(Ide.own_buffer.create({ kind = "prompt", name = { "Claude", "test" } }))
 """
 
 

@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells which process connects"),
 ]
 
-START = 'return require("claude-ide.server").start().port'
+START = "return Ide.server.start().port"
 DISCONNECTED = """
 import sys
 from websockets.exceptions import ConnectionClosed
@@ -69,7 +69,7 @@ def test_a_client_comes_back_with_the_old_token_to_a_new_one_and_no_other_proces
     assert other.stdout.strip() == "1008"
     again = Client(port, token, roots=[nvim.project])
     again.initialize()
-    nvim.wait("#require('claude-ide.server').clients() == 1", what="the client of the last Neovim")
+    nvim.wait("#Ide.server.clients() == 1", what="the client of the last Neovim")
     again.close()
 
 
@@ -78,7 +78,7 @@ def test_the_calls_of_one_that_comes_back_are_those_of_its_session(start_nvim, c
     session = sessions.write(project, ("fix it", "ok"))
     sessions.record(os.getpid(), session, "busy", project)
     nvim.start_server()
-    token = nvim.lua("return require('claude-ide.server').agent_access('terminal:1').token")
+    token = nvim.lua("return Ide.server.agent_access('terminal:1').token")
     connect_agent(nvim, token=token)
     nvim.wait(lambda: left(nvim), what="the port to be left")
     nvim.crash()
@@ -86,9 +86,9 @@ def test_the_calls_of_one_that_comes_back_are_those_of_its_session(start_nvim, c
     following.cmd("ClaudeConnect")
     following.wait("#require('claude-ide').sessions.live() == 1", what="the record to be seen")
     connect_agent(following, token=token)
-    (agent,) = following.lua("return require('claude-ide.server').agents()")
+    (agent,) = following.lua("return Ide.server.agents()")
     assert agent["run"] == "terminal:1 of the last Neovim"
-    assert following.lua("return require('claude-ide.terminal.own').of_caller(...)", agent["id"]) == session
+    assert following.lua("return Ide.own_terminals.of_caller(...)", agent["id"]) == session
 
 
 @pytest.mark.every_nvim
@@ -161,7 +161,7 @@ def test_another_folder_has_another_port(start_nvim, last, tmp_path):
 
 def test_a_disconnected_client_is_not_admitted_again(start_nvim, last):
     last.cmd("Claude disconnect")
-    last.wait("not require('claude-ide.server').is_running()")
+    last.wait("not Ide.server.is_running()")
     assert left(last) == []
     last.leave()
     nvim = start_nvim()

@@ -30,7 +30,7 @@ def cli(tmp_path, script):
     return {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
 
 
-PATIENT = "require('claude-ide.health').version_timeout_ms = 120000"
+PATIENT = "Ide.health.version_timeout_ms = 120000"
 
 
 @pytest.mark.every_nvim
@@ -38,7 +38,7 @@ def test_a_good_setup_has_no_warning(start_nvim, connect, tmp_path):
     env = cli(tmp_path, "echo '9.8.7 (Claude Code)'")
     nvim = start_nvim(env=env, init_lua=PATIENT, opts={"notebook": {}})
     connect(nvim)
-    nvim.wait("(require('claude-ide.server').clients()[1] or {}).state == 'ready'", what="the client")
+    nvim.wait("(Ide.server.clients()[1] or {}).state == 'ready'", what="the client")
     text = health(nvim)
     assert "WARNING" not in text and "ERROR" not in text
     assert "claude_ide_native" in text and "version 0.1.0" in text
@@ -66,7 +66,7 @@ def test_it_starts_nothing_and_names_wrong_options_and_where_it_runs(start_nvim,
 
 @pytest.mark.parametrize("script", ["exit 3", "exec sleep 600"])
 def test_a_cli_that_does_not_answer_holds_nothing_up(start_nvim, tmp_path, script):
-    nvim = start_nvim(env=cli(tmp_path, script), init_lua="require('claude-ide.health').version_timeout_ms = 200")
+    nvim = start_nvim(env=cli(tmp_path, script), init_lua="Ide.health.version_timeout_ms = 200")
     assert "did not report its version" in health(nvim)
 
 
@@ -87,7 +87,7 @@ def test_a_cli_that_cannot_ask_about_refusals_is_named(start_nvim, tmp_path, ver
 
 def test_a_plugin_that_was_updated_beside_it_is_named(bare, installed):
     nvim = bare()
-    nvim.wait("require('claude-ide.library.update').is_outdated() == false", what="the plugin's files to be known")
+    nvim.wait("Ide.library_update.is_outdated() == false", what="the plugin's files to be known")
     source = installed / "lua" / "claude-ide" / "base" / "file.lua"
     source.write_text(source.read_text() + "\n")
     assert "The plugin was updated on disk while this Neovim ran" in health(nvim)
@@ -125,7 +125,7 @@ def test_a_cli_without_its_connection_is_named_with_what_brings_it_back(start_nv
     nvim = start_nvim(env=cli(tmp_path, "echo 1"))
     client = connect(nvim)
     client.close()
-    gone = "#require('claude-ide.server').clients() == 0"
+    gone = "#Ide.server.clients() == 0"
     nvim.wait(gone)
     who = f"pid {os.getpid()}: "
     assert f"{who}the connection is lost, and the CLI tries to connect again" in health(nvim)
@@ -135,7 +135,7 @@ def test_a_cli_without_its_connection_is_named_with_what_brings_it_back(start_nv
         f"{who}the connection is lost, and the CLI no longer tries to connect again" in text
         and "Type /ide in the CLI." in text
     )
-    nvim.lua("require('claude-ide.server').stop()")
+    nvim.lua("Ide.server.stop()")
     assert f"{who}the connection is lost, and the CLI tries to connect again" in health(nvim), "the port still accepts"
     connect(nvim)
     assert who not in health(nvim)
@@ -173,7 +173,7 @@ def test_clients_from_elsewhere_are_told_apart(start_nvim, connect, tmp_path):
     nvim.lua("require('claude-ide').setup({ workspace = { path_map = { [...] = '/there' } } })", str(nvim.project))
     connect(nvim, roots=["/there"])
     connect(nvim, roots=["/elsewhere"])
-    placed = "return vim.iter(require('claude-ide.server').clients()):all(function(one) return #one.roots > 0 end)"
+    placed = "return vim.iter(Ide.server.clients()):all(function(one) return #one.roots > 0 end)"
     nvim.wait(placed, what="the clients' folders")
     text = health(nvim)
     assert f"in {nvim.project} (under another path: workspace.path_map)" in text
@@ -200,7 +200,7 @@ def test_what_is_missing_or_switched_off_is_said_with_the_remedy(start_nvim, tmp
 @pytest.mark.every_nvim
 def test_a_claude_that_hangs_does_not_end_the_check(start_nvim, tmp_path):
     env = cli(tmp_path, "sleep 100")  # which keeps the output open when its shell is ended
-    nvim = start_nvim(env=env, init_lua="require('claude-ide.health').version_timeout_ms = 300")
+    nvim = start_nvim(env=env, init_lua="Ide.health.version_timeout_ms = 300")
     assert "bin/claude did not report its version" in health(nvim)
 
 

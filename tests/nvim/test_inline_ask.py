@@ -42,7 +42,7 @@ def is_answered_over_the_screen_and_goes_on_as_a_chat(nvim, api):
     nvim.wait_screen("continue as a chat")
     nvim.wait_screen("· idle")
     nvim.keys("c")
-    nvim.wait("require('claude-ide.chat').current() ~= nil", what="the chat")
+    nvim.wait("Ide.chat.current() ~= nil", what="the chat")
     wait_text(nvim, "\nwhat **is** that?")
     nvim.wait_kind("prompt")
     nvim.keys("iSAY and more<Esc><CR>")
@@ -74,7 +74,7 @@ def test_nothing_but_reading_is_done_for_a_question_and_all_in_the_chat_after_it
     assert not (nvim.project / "never").exists()
     nvim.keys("q")
     nvim.wait("#vim.api.nvim_list_wins() == 1 and vim.fn.bufname() == 'a.txt'")
-    assert nvim.lua("return require('claude-ide.chat').current() == nil")
+    assert nvim.lua("return Ide.chat.current() == nil")
     nvim.wait(lambda: text(nvim) == "", what="its buffer to go")
     asked = is_answered_over_the_screen_and_goes_on_as_a_chat(nvim, mock_api)
     assert {tool["name"] for tool in asked["tools"]} - {"DeferredToolPlaceholder"} == {"Read", "Glob", "Grep"}
@@ -117,7 +117,7 @@ def test_an_operator_edits_the_lines_of_a_motion_and_a_dot_does_it_again(nvim, m
     nvim.keys("louder<CR>")
     wait_diff(nvim)
     nvim.keys("ZZ")
-    nvim.wait("require('claude-ide.chat.inline.edit').count() == 0 and vim.fn.bufname() == 'a.txt'")
+    nvim.wait("Ide.inline_edit.count() == 0 and vim.fn.bufname() == 'a.txt'")
     nvim.wait(lambda: nvim.lines() == ["ONE", "TWO", "three", "four"])
     nvim.keys("3G.")
     nvim.wait(lambda: model.turns() == 2, what="the second edit, which asks for no words")
@@ -158,7 +158,7 @@ def test_an_edit_is_begun_from_every_mode(nvim, model):
         assert f"<region>\\n{region}\\n</region>" in str(model.conversation()), keys
         wait_diff(nvim)
         reject(nvim)
-        nvim.wait("require('claude-ide.chat.inline.edit').count() == 0")
+        nvim.wait("Ide.inline_edit.count() == 0")
         nvim.wait("vim.fn.bufname() == 'a.txt' and vim.fn.mode() == 'n'", what="the file to be back")
 
 
@@ -177,4 +177,4 @@ def test_what_is_typed_at_an_operators_question_can_be_given_up(nvim, model):
     nvim.wait_screen("Edit:")
     nvim.keys("<Esc>")
     nvim.wait("vim.fn.mode() == 'n'")
-    assert nvim.lua("return require('claude-ide.chat.inline.edit').count()") == 0 and not model.requests
+    assert nvim.lua("return Ide.inline_edit.count()") == 0 and not model.requests

@@ -72,7 +72,7 @@ def lines(nvim):
 
 def accept_it(nvim):
     accept(nvim)
-    nvim.wait("require('claude-ide.chat.inline.edit').count() == 0", what="the edit to be over")
+    nvim.wait("Ide.inline_edit.count() == 0", what="the edit to be over")
 
 
 def assert_reported(api):
@@ -85,7 +85,7 @@ def test_some_lines_become_a_proposal_in_place_and_one_u_takes_it_back(edit, mod
     model.script(replacement("TWO", "THREE"))
     nvim = edit("2,3Claude edit make it loud", keys="GAmine<Esc>")
     wait_diff(nvim)
-    assert nvim.lua("return require('claude-ide.edits.proposal').list()[1].path") == str(nvim.project / "a.txt")
+    assert nvim.lua("return Ide.proposal.list()[1].path") == str(nvim.project / "a.txt")
     nvim.wait_screen("three")  # removed lines are drawn above the new ones
     nvim.wait_screen("+2 −2")
     assert nvim.lua("return #vim.api.nvim_list_tabpages()") == 1
@@ -127,7 +127,7 @@ def test_a_change_can_be_dropped_and_the_rest_taken(edit, model):
     model.script(replacement("ONE", "two", "THREE"))
     nvim = edit("1,3Claude edit louder")
     wait_diff(nvim)
-    nvim.keys("gg" + nvim.lua("return require('claude-ide.config').get().diff.keymaps.hunk"))
+    nvim.keys("gg" + nvim.lua("return Ide.config.get().diff.keymaps.hunk"))
     nvim.wait_screen("1 of 2 selected")
     accept_it(nvim)
     assert lines(nvim) == ["one", "two", "THREE", "four", "five"]
@@ -148,10 +148,10 @@ def test_what_is_typed_meanwhile_is_merged(edit, model):
 
 
 A_MOMENT_AGO = """
-local typing = require("claude-ide.ui.guard.typing")
+local typing = Ide.guard_typing
 local quiet_for = typing.quiet_for
 typing.quiet_for = function() return quiet_for() == math.huge and math.huge or 500 end
-require("claude-ide.base.guard_times").unread = 1e9
+Ide.guard_times.unread = 1e9
 """
 """The last key known was pressed half a second ago, whenever that is asked."""
 
@@ -174,7 +174,7 @@ def test_what_somebody_goes_on_typing_accepts_no_proposal_that_came_meanwhile(ed
     wait_diff(nvim)
     nvim.keys(":w<CR>:let g:typed = 1<CR>")
     nvim.wait("vim.g.typed == 1")
-    assert nvim.lua("return require('claude-ide.edits.proposal').count()") == 1
+    assert nvim.lua("return Ide.proposal.count()") == 1
     nvim.keys_count()
     nvim.keys(":w<CR>")
     nvim.wait(lambda: lines(nvim) == ["one", "TWO", "three", "four", "ive"], what="the proposal to be accepted")
@@ -229,11 +229,11 @@ def test_several_edits_at_once_each_have_their_lines(edit, model):
     deferred.go()
     wait_diff(nvim)
     deferred.go()
-    nvim.wait("require('claude-ide.edits.proposal').count() == 2")
+    nvim.wait("Ide.proposal.count() == 2")
     for count in (1, 0):
-        nvim.wait("require('claude-ide.edits.proposal').list()[1].seen", what="the next one")
+        nvim.wait("Ide.proposal.list()[1].seen", what="the next one")
         accept(nvim)
-        nvim.wait(f"require('claude-ide.chat.inline.edit').count() == {count}")
+        nvim.wait(f"Ide.inline_edit.count() == {count}")
     assert lines(nvim) == ["ONE", "two", "three", "four", "FIVE", "SIX"]
 
 
@@ -243,7 +243,7 @@ def test_an_edit_is_cancelled_and_leaves_no_process(edit_with_cli, mock_api):
     wait_asked(nvim, mock_api)
     nvim.cmd("Claude edit cancel")
     nvim.wait_screen("canceled")
-    assert nvim.lua("return require('claude-ide.chat.inline.edit').count()") == 0
+    assert nvim.lua("return Ide.inline_edit.count()") == 0
     assert nvim.lua("return #vim.api.nvim_buf_get_extmarks(0, -1, 0, -1, {})") == 0
     nvim.terminal.wait(lambda: "stream-json" not in str(at_work_in(nvim.project)), 20, "the CLI to end")
 
@@ -261,11 +261,9 @@ def test_no_tool_but_those_that_read_is_there_and_a_reason_makes_another_proposa
     assert mock_api.seen("No such tool available: Write") and mock_api.seen("No such tool available: Bash")
     assert not (nvim.project / "never").exists()
     assert_reported(mock_api)
-    before = nvim.lua("return require('claude-ide.edits.proposal').list()[1].id")
+    before = nvim.lua("return Ide.proposal.list()[1].id")
     reject(nvim, "not so loud")
-    nvim.wait(
-        f"(require('claude-ide.edits.proposal').list()[1] or {{ id = {before} }}).id ~= {before}", what="another one"
-    )
+    nvim.wait(f"(Ide.proposal.list()[1] or {{ id = {before} }}).id ~= {before}", what="another one")
     wait_diff(nvim)
     said = str(mock_api.conversation())
     assert "not so loud" in said and "<rejected_proposal>\\nTWO\\nTHREE\\n" in said
@@ -306,7 +304,7 @@ def test_what_became_private_is_not_reported_again_and_the_words_come_back(edit,
     asked = model.turns()
     nvim.lua("vim.b[vim.fn.bufnr('a.txt')].claude_private = true")
     reject(nvim, "not so loud")
-    nvim.wait("require('claude-ide.chat.inline.edit').count() == 0", what="the edit to be over")
+    nvim.wait("Ide.inline_edit.count() == 0", what="the edit to be over")
     nvim.wait("vim.fn.getreg('\"') == 'not so loud'", what="the words to be back")
     assert model.turns() == asked
 

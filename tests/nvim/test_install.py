@@ -29,7 +29,7 @@ def test_a_package_needs_no_more_than_to_lie_there(bare, installed):
     nvim = bare()
     lock = nvim.wait(lambda: next(iter(nvim.locks()), None), what="the server to start by itself")
     assert lock["workspaceFolders"] == [str(nvim.project)]
-    assert nvim.lua('return require("claude-ide.library.native").plugin_root()') == str(installed)
+    assert nvim.lua("return Ide.native.plugin_root()") == str(installed)
     nvim.cmd("silent helptags ALL | help claude-ide")
     assert nvim.lua("return vim.fn.expand('%:t')") == "claude-ide.txt"
 

@@ -539,7 +539,7 @@ def test_progress_replaces_itself_in_a_notifier_that_can(start_nvim):
         given[#given + 1] = { text, opts.id, opts.replace or "none" }
         return { number = #given }
       end
-      local show = require("claude-ide.base.notice").progress("some id")
+      local show = Ide.notice.progress("some id")
       show("one") show("two")
     """)
     assert nvim.lua("return given") == [["one", "some id", "none"], ["two", "some id", {"number": 1}]]

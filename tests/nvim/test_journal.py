@@ -6,7 +6,7 @@ import pytest
 
 pytestmark = pytest.mark.dealt
 
-START = "require('claude-ide.server').start()"
+START = "Ide.server.start()"
 TEXT = "".join(f"line {i}\n" for i in range(1, 21))
 
 
@@ -51,11 +51,11 @@ class Claude:
         self.done()
 
     def changes(self, scope="unreviewed"):
-        return self.nvim.lua("return require('claude-ide.edits.journal').changes(...)", scope)
+        return self.nvim.lua("return Ide.journal.changes(...)", scope)
 
     def decide(self, action, *args):
         return self.nvim.lua(
-            f"local ok, err = require('claude-ide.edits.journal.undo').{action}(...) return {{ ok == true, err or '' }}",
+            f"local ok, err = Ide.journal_undo.{action}(...) return {{ ok == true, err or '' }}",
             *[str(arg) for arg in args],
         )
 
@@ -92,7 +92,7 @@ def test_an_edit_that_nobody_asked_about_is_known(claude):
 def test_turns_and_events(claude):
     claude.turn(("a.txt", "line 3\n", "x\n"))
     claude.turn(("a.txt", "line 9\n", "y\n"), ("b.txt", "b", "c"))
-    first, second = claude.nvim.lua("return require('claude-ide.edits.journal').turns()")
+    first, second = claude.nvim.lua("return Ide.journal.turns()")
     assert first["files"] == [str(claude.project / "a.txt")]
     assert sorted(second["files"]) == [str(claude.project / name) for name in ("a.txt", "b.txt")]
     assert second["started"] <= second["ended"]
@@ -119,7 +119,7 @@ def test_unsaved_changes_are_neither_undone_nor_saved(claude):
 
 
 HOLD_READS = """
-local files, deferred = require("claude-ide.base.file"), {}
+local files, deferred = Ide.file, {}
 local read_later = files.read_later
 files.read_later = function(path, max_bytes, done)
   read_later(path, max_bytes, function(...)
@@ -140,7 +140,7 @@ end
 def test_what_was_read_before_the_next_edit_of_a_turn_is_not_what_the_file_holds(claude, is_watched):
     """The end of edits is announced after each step of a turn, before the file's watch is heard or after it."""
     if not is_watched:
-        claude.nvim.lua("require('claude-ide.edits.watch.files').follow = function() return function() end end")
+        claude.nvim.lua("Ide.watch_files.follow = function() return function() end end")
     claude.prompt()
     claude.nvim.lua(HOLD_READS)
 
@@ -156,8 +156,8 @@ def test_what_was_read_before_the_next_edit_of_a_turn_is_not_what_the_file_holds
         claude.client.call("getDiagnostics")
         wait_read(known)
     claude.nvim.lua("let_reads_go()")
-    claude.nvim.wait("require('claude-ide.edits.journal').turns()[1].ended ~= nil", what="the end of the turn")
-    claude.nvim.wait("#require('claude-ide.edits.journal').changes()[1].hunks == 2", what="both edits")
+    claude.nvim.wait("Ide.journal.turns()[1].ended ~= nil", what="the end of the turn")
+    claude.nvim.wait("#Ide.journal.changes()[1].hunks == 2", what="both edits")
     (change,) = claude.changes()
     assert [hunk["after_lines"] for hunk in change["hunks"]] == [["LINE 3"], ["LINE 9"]]
     results = claude.nvim.undo_turn()
@@ -166,7 +166,7 @@ def test_what_was_read_before_the_next_edit_of_a_turn_is_not_what_the_file_holds
 
 
 READ_LATE = """
-local files, late = require("claude-ide.base.file"), {}
+local files, late = Ide.file, {}
 local read_later = files.read_later
 files.read_later = function(...) late[#late + 1] = { ... } end
 function reads_held() return #late end
@@ -180,9 +180,7 @@ end
 
 def test_what_is_read_late_of_a_turn_is_not_what_the_next_one_wrote(claude):
     """A queued prompt begins its turn at once."""
-    claude.nvim.lua(
-        "require('claude-ide.edits.watch.files').follow = function() return function() end end"
-    )  # still later
+    claude.nvim.lua("Ide.watch_files.follow = function() return function() end end")  # still later
     claude.nvim.lua(READ_LATE)
     claude.prompt()
     claude.edit("a.txt", "line 3\n", "LINE 3\n")
@@ -199,13 +197,13 @@ def test_what_is_read_late_of_a_turn_is_not_what_the_next_one_wrote(claude):
 
 
 def test_what_others_write_while_the_end_of_a_turn_is_read_is_not_its(claude):
-    claude.nvim.lua("require('claude-ide.edits.watch.files').follow = function() return function() end end")
+    claude.nvim.lua("Ide.watch_files.follow = function() return function() end end")
     claude.nvim.lua(HOLD_READS)
     claude.prompt()
     claude.edit("a.txt", "line 3\n", "LINE 3\n")
     path = claude.project / "a.txt"
     for read in (
-        lambda: claude.nvim.lua("require('claude-ide.edits.journal').landed(...)", str(path)),  # as the watch does
+        lambda: claude.nvim.lua("Ide.journal.landed(...)", str(path)),  # as the watch does
         lambda: claude.client.call("getDiagnostics"),
     ):
         known = claude.nvim.lua("return reads_held()")
@@ -213,7 +211,7 @@ def test_what_others_write_while_the_end_of_a_turn_is_read_is_not_its(claude):
         claude.nvim.wait(f"reads_held() > {known}", what="the edit to be read")
     path.write_text(claude.text().replace("line 9\n", "theirs\n"))
     claude.nvim.lua("let_reads_go()")
-    claude.nvim.wait("require('claude-ide.edits.journal').turns()[1].ended ~= nil", what="the end of the turn")
+    claude.nvim.wait("Ide.journal.turns()[1].ended ~= nil", what="the end of the turn")
     (change,) = claude.changes()
     assert [hunk["after_lines"] for hunk in change["hunks"]] == [["LINE 3"]]
 
@@ -222,7 +220,7 @@ def test_what_others_write_while_the_end_of_a_turn_is_read_is_not_its(claude):
 def test_what_is_decided_on_is_what_claude_has_written_by_then(claude, decision):
     claude.turn(("a.txt", "line 3\n", "LINE 3\n"))
     claude.prompt()
-    claude.nvim.lua("require('claude-ide.base.file').read_later = function() end")  # a slow disk
+    claude.nvim.lua("Ide.file.read_later = function() end")  # a slow disk
     claude.edit("a.txt", "line 5\n", "LINE 5\n")
     assert claude.decide(decision, claude.project / "a.txt")[0]
     assert claude.changes() == []
@@ -240,7 +238,7 @@ def test_a_turn_is_undone_after_a_look_at_what_will_happen(claude):
     claude.done()
     kinds = [(change["kind"], "before" in change) for change in claude.changes(2)]
     assert kinds == [("modified", True), ("modified", True), ("created", False)]
-    preview = claude.nvim.lua("return require('claude-ide.edits.journal.undo').preview(2)")
+    preview = claude.nvim.lua("return Ide.journal_undo.preview(2)")
     assert [(os.path.basename(each["path"]), each["action"], each["hunks"]) for each in preview] == [
         ("a.txt", "restore", 1), ("b.txt", "restore", 1), ("new.txt", "remove", 1),
     ]  # fmt: skip
@@ -285,9 +283,9 @@ def test_an_accepted_diff_needs_no_review(claude):
     call = claude.client.start_call(
         "openDiff", old_file_path=str(path), new_file_path=str(path), new_file_contents="accepted\n", tab_name="t"
     )
-    claude.nvim.wait("require('claude-ide.edits.proposal').count() == 1")
-    claude.nvim.wait("require('claude-ide.edits.proposal').list()[1].tab ~= nil")
-    claude.nvim.wait("return (require('claude-ide.edits.proposal').accept())", what="the diff to be accepted")
+    claude.nvim.wait("Ide.proposal.count() == 1")
+    claude.nvim.wait("Ide.proposal.list()[1].tab ~= nil")
+    claude.nvim.wait("return (Ide.proposal.accept())", what="the diff to be accepted")
     assert claude.client.call_result(call) == ["FILE_SAVED", "accepted\n"]
     claude.write("b.txt", "accepted\n")
     claude.done()
@@ -317,14 +315,12 @@ def test_a_client_that_goes_ends_its_turn(claude):
     claude.prompt()
     claude.edit("b.txt", "b", "c")
     claude.client.close()
-    claude.nvim.wait("require('claude-ide.edits.journal').turns()[1].ended ~= nil")
-    claude.nvim.wait("#require('claude-ide.edits.journal').changes() == 1")
+    claude.nvim.wait("Ide.journal.turns()[1].ended ~= nil")
+    claude.nvim.wait("#Ide.journal.changes() == 1")
 
 
 def test_who_shows_changes_is_told(claude):
-    claude.nvim.lua(
-        "reported = 0 unsubscribe = require('claude-ide.base.bus').on('journal_changed', function() reported = reported + 1 end)"
-    )
+    claude.nvim.lua("reported = 0 unsubscribe = Ide.bus.on('journal_changed', function() reported = reported + 1 end)")
     claude.turn(("b.txt", "b", "c"))
     claude.nvim.wait("reported > 0")
     claude.nvim.lua("unsubscribe() reported = 0")
@@ -337,7 +333,7 @@ def test_the_journal_adds_little_to_an_answer(claude):
     (claude.project / "large.txt").write_text(lines)
     took = claude.nvim.lua(
         """
-        local journal, best = require("claude-ide.edits.journal"), math.huge
+        local journal, best = Ide.journal, math.huge
         for _ = 1, 5 do
           local began = os.clock() -- of this process: others may be busy, too
           journal.before_edit(1, ...)
@@ -353,7 +349,7 @@ def test_the_journal_adds_little_to_an_answer(claude):
 def test_what_is_kept_on_disk_goes_with_neovim(start_nvim):
     nvim = start_nvim()
     folder = nvim.home / ".local/state/nvim/claude-ide/journal"
-    own = nvim.lua("return require('claude-ide.edits.journal.store').folder()")
+    own = nvim.lua("return Ide.journal_store.folder()")
     assert [str(each) for each in folder.iterdir()] == [own]
     nvim.quit()
     assert list(folder.iterdir()) == []
@@ -366,7 +362,7 @@ def test_what_dead_neovims_left_is_removed(start_nvim):
     for name in (f"{host}.4194304", "elsewhere.4194304", f"{host}.1"):
         (folder / name).mkdir(parents=True)
         (folder / name / "1").write_text("old")
-    nvim.lua("require('claude-ide.edits.journal.store').clean()")
+    nvim.lua("Ide.journal_store.clean()")
     assert sorted(each.name for each in folder.iterdir()) == sorted([f"{host}.1", "elsewhere.4194304"])
 
 
@@ -377,7 +373,7 @@ def test_how_much_waits_for_a_review_is_counted_and_shown(claude):
     counts = "return require('claude-ide').status().review"
     nvim.wait(lambda: nvim.lua(counts) == {"files": 2, "hunks": 3, "conflicts": 0}, what="three changes in two files")
     nvim.wait_screen("2 to review")
-    assert "2 files to review" in nvim.lua("return require('claude-ide.command.status').line()")
+    assert "2 files to review" in nvim.lua("return Ide.command_status.line()")
     claude.decide("keep", claude.project / "b.txt")
     nvim.wait_screen("1 to review")
     nvim.wait("vim.fn.getline(9) == 'LINE 9'")

@@ -8,10 +8,10 @@ FILES, SECOND = 60, 40
 """The number of files, each changed by one edit; and how many edits take a second."""
 
 WORK = """
-local journal = require("claude-ide.edits.journal")
-local store = require("claude-ide.edits.journal.store")
-local changes = require("claude-ide.edits.journal.changes")
-local client = require("claude-ide.server").clients()[1].id
+local journal = Ide.journal
+local store = Ide.journal_store
+local changes = Ide.journal_changes
+local client = Ide.server.clients()[1].id
 local looked, of = 0, changes.of
 changes.of = function(...)
   looked = looked + 1
@@ -25,14 +25,14 @@ for i, path in ipairs(...) do
   journal.before_edit(client, path)
   vim.fn.writefile({ "one", "TWO", "three" }, path)
   looked, clock = 0, clock + 25e6
-  require("claude-ide.edits.journal.observe").look_now(store.find(path))
+  Ide.journal_observe.look_now(store.find(path))
   totals[i] = journal.counts()
   looks[i] = looked
 end
 changes.of, vim.uv.hrtime = of, hrtime
 return { looks, totals }
 """
-COUNTS = "return require('claude-ide.edits.journal').counts()"
+COUNTS = "return Ide.journal.counts()"
 
 
 @pytest.fixture
@@ -55,9 +55,9 @@ def test_an_edit_costs_no_look_at_the_other_files_of_its_turn(turn):
 
 def test_what_is_kept_or_taken_back_is_counted_no_more(turn):
     nvim, paths, *_ = turn
-    nvim.lua("assert(require('claude-ide.edits.journal.undo').keep(...))", paths[0])
+    nvim.lua("assert(Ide.journal_undo.keep(...))", paths[0])
     assert nvim.lua(COUNTS)["files"] == FILES - 1
-    nvim.lua("assert(require('claude-ide.edits.journal.undo').undo(...))", paths[1])
+    nvim.lua("assert(Ide.journal_undo.undo(...))", paths[1])
     nvim.wait(lambda: nvim.lua(COUNTS) == {"files": FILES - 2, "hunks": FILES - 2, "conflicts": 0}, what="58 files")
 
 
@@ -66,7 +66,7 @@ def test_what_the_user_changes_without_saving_is_counted_with_the_next_edit(turn
     nvim.lua("vim.cmd.edit(...)", paths[5])
     nvim.keys("2GAmine<Esc>")
     nvim.wait("vim.fn.getline(2) == 'TWOmine'")
-    again = "require('claude-ide.edits.journal.announce').tell(require('claude-ide.edits.journal.store').find(...).id)"
+    again = "Ide.journal_announce.tell(Ide.journal_store.find(...).id)"
     nvim.lua(again, paths[0])
     assert nvim.lua(COUNTS) == {"files": FILES, "hunks": FILES, "conflicts": 1}
     nvim.keys("u")
@@ -79,7 +79,7 @@ def test_what_another_program_writes_is_counted_a_second_later(turn):
     nvim, paths, *_ = turn
     with open(paths[7], "w") as file:
         file.write("one\ntwo\nthree\n")
-    again = "require('claude-ide.edits.journal.announce').tell(require('claude-ide.edits.journal.store').find(...).id)"
+    again = "Ide.journal_announce.tell(Ide.journal_store.find(...).id)"
 
     def counted():
         nvim.lua(again, paths[0])

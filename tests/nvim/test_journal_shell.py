@@ -17,7 +17,7 @@ TEXT = "".join(f"line {i}\n" for i in range(1, 21))
 
 WATCH_CHECKPOINTS = """
 begun, looked, taken, compared, before = 0, 0, 0, 0, 0
-local checkpoints = require("claude-ide.edits.journal.checkpoints")
+local checkpoints = Ide.checkpoints
 local take = checkpoints.take
 checkpoints.take = function(folder, is_first, done, since)
   begun = begun + 1
@@ -34,7 +34,7 @@ end
 """
 
 
-KEPT_TREE = "#require('claude-ide.edits.journal.checkpoints').states() == 1"
+KEPT_TREE = "#Ide.checkpoints.states() == 1"
 
 
 def git(project, *args):
@@ -85,7 +85,7 @@ class Session:
         self.status(status)
         nvim.lua(WATCH_CHECKPOINTS)
         self.client = connect(nvim)
-        nvim.wait("require('claude-ide.server').clients()[1].pid ~= nil")
+        nvim.wait("Ide.server.clients()[1].pid ~= nil")
 
     def status(self, word):
         new = self.status_file.with_suffix(".tmp")
@@ -102,17 +102,15 @@ class Session:
 
     def wait_busy(self):
         """Waits until the turn has seen the CLI busy: only then does idle end it."""
-        self.nvim.wait(
-            f"require('claude-ide.edits.journal.store').is_busy({self.number})", what="the status to be read"
-        )
+        self.nvim.wait(f"Ide.journal_store.is_busy({self.number})", what="the status to be read")
 
     def over(self, changes):
         """Ends the turn, and waits until this many files have changed."""
         self.status("idle")
-        self.nvim.wait(f"#require('claude-ide.edits.journal').changes() == {changes}", what="what the turn did")
+        self.nvim.wait(f"#Ide.journal.changes() == {changes}", what="what the turn did")
 
     def changes(self, scope="unreviewed"):
-        return self.nvim.lua("return require('claude-ide.edits.journal').changes(...)", scope)
+        return self.nvim.lua("return Ide.journal.changes(...)", scope)
 
     def announce(self, path):
         """An edit of this file comes, or has come."""
@@ -126,7 +124,7 @@ class Session:
         path = self.project / "b.txt"
         path.write_text("by a command\n")
         self.over(changes=1)
-        self.nvim.wait("require('claude-ide.edits.journal').turns()[1].ended ~= nil", what="the end of the turn")
+        self.nvim.wait("Ide.journal.turns()[1].ended ~= nil", what="the end of the turn")
         self.nvim.undo_turn()
         assert path.read_text() == "b\n"
 
@@ -223,7 +221,7 @@ def test_an_undo_waits_until_it_is_known_what_commands_changed(compared_slowly, 
         path.write_text("by a command\n")
         (nvim.project / f"{turn}.txt").write_text("by a command\n")
         session.status("idle")
-        nvim.wait("local turns = require('claude-ide.edits.journal').turns() return turns[#turns].ended ~= nil")
+        nvim.wait("local turns = Ide.journal.turns() return turns[#turns].ended ~= nil")
         nvim.wait(lambda: (marks / "comparing").exists(), what="the comparison")
         assert session.changes() == []
         nvim.keys(":Claude undo<CR>:Claude undo<CR>")
@@ -264,14 +262,14 @@ def test_an_undo_that_is_ready_when_the_user_types_asks_when_they_are_done(compa
 def test_an_undo_waits_for_no_comparison_for_ever(compared_slowly, marks):
     session, nvim = compared_slowly, compared_slowly.nvim
     nvim.answer(1)
-    nvim.lua("require('claude-ide.edits.journal.pending').PATIENCE_MS = 50")
+    nvim.lua("Ide.journal_pending.PATIENCE_MS = 50")
     session.prompt()
     path = nvim.project / "a.txt"
     session.announce(path)
     path.write_text("by an edit\n")
     session.status("idle")
     nvim.wait(lambda: (marks / "comparing").exists(), what="the comparison")
-    nvim.wait("#require('claude-ide.edits.journal').changes() == 1", what="what was announced to be known")
+    nvim.wait("#Ide.journal.changes() == 1", what="what was announced to be known")
     nvim.keys(":Claude undo<CR>")
     nvim.wait_screen("Undid Claude's changes in 1 file.")
     assert path.read_text() == TEXT
@@ -283,7 +281,7 @@ def test_what_a_turn_did_is_known_where_the_next_prompt_was_waiting(session):
     session.prompt()
     path.write_text("by the first\n")
     session.prompt()
-    session.nvim.wait("#require('claude-ide.edits.journal').changes() == 1", what="what the first turn did")
+    session.nvim.wait("#Ide.journal.changes() == 1", what="what the first turn did")
     other.write_text("by the second\n")
     session.over(changes=2)
     assert {(change["path"], tuple(change["turns"])) for change in session.changes()} == {
@@ -307,7 +305,7 @@ def test_a_turn_that_goes_on_is_reviewed_and_taken_back_up_to_now(session):
     session.finish()
     nvim.wait("compared == 3", what="a comparison after those of the review and of the undo")
     assert session.changes() == []
-    assert nvim.lua("return require('claude-ide.edits.journal.untracked').count(1)") == 0
+    assert nvim.lua("return Ide.journal_untracked.count(1)") == 0
     path.write_text("once more\n")
     session.over(changes=1)
     (change,) = session.changes()
@@ -374,7 +372,7 @@ def test_a_turn_whose_prompt_nobody_announced_is_known_from_its_first_edit_on(se
 
 def test_a_turn_that_nothing_announced_is_known_from_the_status_of_the_cli(session):
     """A CLI that gets its first prompt before it knows our tools announces nothing of that turn."""
-    session.nvim.wait("require('claude-ide.server').clients()[1].state == 'ready'")
+    session.nvim.wait("Ide.server.clients()[1].state == 'ready'")
     session.status("busy")
     session.nvim.wait("taken == 1")
     session.wait_busy()
@@ -382,33 +380,33 @@ def test_a_turn_that_nothing_announced_is_known_from_the_status_of_the_cli(sessi
 
 
 def test_a_prompt_that_is_announced_after_the_cli_is_at_work_begins_no_second_turn(session):
-    session.nvim.wait("require('claude-ide.server').clients()[1].state == 'ready'")
+    session.nvim.wait("Ide.server.clients()[1].state == 'ready'")
     session.status("busy")
     session.nvim.wait("taken == 1")
     session.client.call("closeAllDiffTabs")
     (session.project / "b.txt").write_text("by a command\n")
     session.wait_busy()
     session.over(changes=1)
-    assert session.nvim.lua("return #require('claude-ide.edits.journal').turns()") == 1
+    assert session.nvim.lua("return #Ide.journal.turns()") == 1
     session.prompt()
-    assert session.nvim.lua("return #require('claude-ide.edits.journal').turns()") == 2
+    assert session.nvim.lua("return #Ide.journal.turns()") == 2
 
 
 def test_a_client_that_is_idle_when_it_comes_begins_no_turn(session):
-    session.nvim.wait("require('claude-ide.server').clients()[1].state == 'ready'")
+    session.nvim.wait("Ide.server.clients()[1].state == 'ready'")
     (session.project / "b.txt").write_text("by hand\n")
     session.prompt()
     session.status("idle")
     session.nvim.wait("taken == 2")
     assert session.changes() == []
-    assert session.nvim.lua("return #require('claude-ide.edits.journal').turns()") == 1
+    assert session.nvim.lua("return #Ide.journal.turns()") == 1
 
 
 def test_what_a_client_did_that_went_in_the_middle_of_its_turn_is_known(session):
     session.prompt()
     (session.project / "b.txt").write_text("by a command\n")
     session.client.close()
-    session.nvim.wait("#require('claude-ide.edits.journal').changes() == 1")
+    session.nvim.wait("#Ide.journal.changes() == 1")
 
 
 def test_a_command_and_an_announced_edit_of_one_file_are_undone_together(session):
@@ -418,7 +416,7 @@ def test_a_command_and_an_announced_edit_of_one_file_are_undone_together(session
     session.announce(path)
     path.write_text("by a command\nand by an edit\n")
     session.status("idle")
-    session.nvim.wait("compared == 1 and #require('claude-ide.edits.journal').changes() == 1")
+    session.nvim.wait("compared == 1 and #Ide.journal.changes() == 1")
     session.nvim.undo_turn()
     assert path.read_text() == "b\n"
 
@@ -489,7 +487,7 @@ def test_nothing_of_the_users_repository_is_touched(repository, connect):
     assert fingerprint(project) == before
     (project / "a.txt").write_text("changed\n")
     session.finish()
-    session.nvim.wait("#require('claude-ide.edits.journal').changes() == 1")
+    session.nvim.wait("#Ide.journal.changes() == 1")
     after = fingerprint(project)
     assert {path for path in after if after[path] != before.get(path)} == {str(project / "a.txt")}
 
@@ -537,7 +535,7 @@ def test_a_neovim_that_git_started_takes_checkpoints_of_its_folder(start_nvim, c
 
 def test_a_command_that_changes_very_many_files_is_bounded_and_said(session):
     project = session.project
-    session.nvim.lua(NOTICES + 'require("claude-ide.edits.journal.checkpoints").MAX_FILES = 5')
+    session.nvim.lua(NOTICES + "Ide.checkpoints.MAX_FILES = 5")
     session.prompt()
     for number in range(40):
         (project / f"0made{number}.txt").write_text("made\n")
@@ -545,7 +543,7 @@ def test_a_command_that_changes_very_many_files_is_bounded_and_said(session):
     (project / "b.txt").write_text("changed\n")
     (project / "gone.txt").unlink()
     session.finish()
-    session.nvim.wait("#require('claude-ide.edits.journal').changes() == 5 and #notices == 1")
+    session.nvim.wait("#Ide.journal.changes() == 5 and #notices == 1")
     names = {os.path.basename(change["path"]) for change in session.changes()}
     assert {"b.txt", "gone.txt"} < names  # irreplaceable files come first
     assert not any(name.endswith(".log") for name in names)
@@ -585,8 +583,8 @@ def test_permissions_and_links_are_taken_back(session):
     (project / "both.sh").chmod(0o755)
     (project / "plain.txt").chmod(0o644)
     session.finish()
-    session.nvim.wait("compared == 1 and #require('claude-ide.edits.journal').changes() == 1")
-    assert session.nvim.lua("return require('claude-ide.edits.journal').turns()[1].left_out") == 0
+    session.nvim.wait("compared == 1 and #Ide.journal.changes() == 1")
+    assert session.nvim.lua("return Ide.journal.turns()[1].left_out") == 0
     session.nvim.lua(NOTICES + "vim.ui.select = function(items, _, done) done(items[1], 1) end")
     session.nvim.cmd("Claude undo")
     session.nvim.wait("#notices == 1")
@@ -607,12 +605,12 @@ def test_a_great_undo_lets_keys_be_read_and_can_be_stopped(session):
     for number in range(count):
         (project / f"made{number:03}.txt").write_text("made\n")
     session.finish()
-    session.nvim.wait("compared == 1 and #require('claude-ide.edits.journal').changes() == 200")
+    session.nvim.wait("compared == 1 and #Ide.journal.changes() == 200")
     session.nvim.lua(NOTICES)
     session.nvim.lua("""
       vim.ui.select = function(items, _, done) done(items[1], 1) end
-      local put_back = require("claude-ide.edits.journal.write").through_buffer
-      require("claude-ide.edits.journal.write").through_buffer = function(...)
+      local put_back = Ide.journal_write.through_buffer
+      Ide.journal_write.through_buffer = function(...)
         undone = (undone or 0) + 1
         if undone == 250 then vim.api.nvim_input("<C-c>") end
         return put_back(...)
@@ -652,7 +650,7 @@ def test_what_is_large_or_withheld_is_not_copied_and_what_becomes_of_it_is_count
     (project / ".env").write_text("PASSWORD=changed\n")
     (project / "data" / "huge.bin").unlink()
     session.over(changes=1)
-    session.nvim.wait("require('claude-ide.edits.journal').turns()[1].left_out == 2")
+    session.nvim.wait("Ide.journal.turns()[1].left_out == 2")
     contents, size = copies(session)
     assert b"not committed" in contents and b"PASSWORD" not in contents
     assert size < 100_000
@@ -693,7 +691,7 @@ def test_a_turn_ends_once_when_the_cli_is_idle_again(session):
         session.finish()
         path = str(session.project / name)
         session.nvim.wait(lambda path=path: path in [change["path"] for change in session.changes()])
-    assert session.nvim.lua("return { ended, require('claude-ide.edits.journal').turns()[1].ended }") == [0]
+    assert session.nvim.lua("return { ended, Ide.journal.turns()[1].ended }") == [0]
     session.status("idle")
     session.nvim.wait("ended > 0")
     session.prompt()
@@ -711,7 +709,7 @@ class OtherCli(Session):
         self.status("idle")
         with mock.patch("os.getpid", return_value=self.process.pid):
             self.client = connect(nvim)
-        nvim.wait(f"require('claude-ide.server').clients()[2].pid == {self.process.pid}")
+        nvim.wait(f"Ide.server.clients()[2].pid == {self.process.pid}")
 
 
 @pytest.fixture
@@ -727,20 +725,18 @@ def test_what_one_of_two_clis_did_is_not_the_others_too(session, other):
     session.prompt()
     path.write_text("by the first\n")
     session.finish()
-    nvim.wait("#require('claude-ide.edits.journal').changes() == 1", what="what the first one did")
+    nvim.wait("#Ide.journal.changes() == 1", what="what the first one did")
     other.prompt()
     path.write_text("by the first again\n")
     nvim.lua("before = compared")
     session.status("idle")
-    nvim.wait("compared > before and require('claude-ide.edits.journal').turns()[1].ended ~= nil")
-    nvim.wait("require('claude-ide.edits.journal').changes()[1].after == 'by the first again\\n'")
-    nvim.lua("require('claude-ide.edits.journal.undo').keep(...)", str(path))
+    nvim.wait("compared > before and Ide.journal.turns()[1].ended ~= nil")
+    nvim.wait("Ide.journal.changes()[1].after == 'by the first again\\n'")
+    nvim.lua("Ide.journal_undo.keep(...)", str(path))
     (session.project / "c.txt").write_text("by the second\n")
     nvim.lua("before = compared")
     other.status("idle")
-    nvim.wait(
-        "compared > before and #require('claude-ide.edits.journal').changes() == 1", what="what the second one did"
-    )
+    nvim.wait("compared > before and #Ide.journal.changes() == 1", what="what the second one did")
     found = {os.path.basename(change["path"]): change["turns"] for change in session.changes("all")}
     assert found == {"b.txt": [1], "c.txt": [2]}
     nvim.undo_turn(2)
@@ -830,11 +826,11 @@ def test_what_changes_before_a_slow_git_has_looked_is_said(start_nvim, connect, 
     (nvim.project / "made.txt").write_text("by a command\n")
     session.wait_busy()
     session.status("idle")
-    nvim.wait("local turns = require('claude-ide.edits.journal').turns() return turns[#turns].ended ~= nil")
+    nvim.wait("local turns = Ide.journal.turns() return turns[#turns].ended ~= nil")
     (marks / "go").touch()
     nvim.wait("#notices == 1")
     assert nvim.notices()[0].startswith("1 file changed before Neovim had looked")
-    assert nvim.lua("return require('claude-ide.edits.journal').turns()[1].left_out") == 1
+    assert nvim.lua("return Ide.journal.turns()[1].left_out") == 1
     nvim.cmd("Claude undo")
     nvim.wait("#notices == 2")
     assert "no copy was made of 1 file that Claude's last turn changed" in nvim.notices()[1]

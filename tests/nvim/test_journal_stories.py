@@ -14,7 +14,7 @@ from test_journal_shell import Session, git
 pytestmark = pytest.mark.slow
 
 KNOWN = """
-local store, file = require("claude-ide.edits.journal.store"), require("claude-ide.base.file")
+local store, file = Ide.journal_store, Ide.file
 for _, path in ipairs(...) do
   local found = store.find(path)
   if not found or not store.is_last(found.id, (file.read_now(path, 1e8))) then
@@ -138,8 +138,8 @@ class Story:
         paths = [str(self.project / name) for name in changed]
         self.nvim.wait("taken == before + 2 and compared == taken / 2", what="the checkpoints to be compared")
         self.nvim.wait(lambda: self.nvim.lua(KNOWN, paths), what=f"{changed} to be known: {self.tale}")
-        self.nvim.wait("local turns = require('claude-ide.edits.journal').turns() return turns[#turns].ended ~= nil")
-        self.nvim.lua("known = nil require('claude-ide.edits.journal').when_known(function() known = true end)")
+        self.nvim.wait("local turns = Ide.journal.turns() return turns[#turns].ended ~= nil")
+        self.nvim.lua("known = nil Ide.journal.when_known(function() known = true end)")
         self.nvim.wait("known", what="all that the turn did")
 
     def user(self):
@@ -172,11 +172,11 @@ class Story:
         """Keeps or undoes something, or leaves it."""
         done = self.nvim.lua(
             """
-            local journal, action, pick, whole = require("claude-ide.edits.journal"), ...
+            local journal, action, pick, whole = Ide.journal, ...
             local changes = journal.changes()
             local change = changes[pick % math.max(#changes, 1) + 1]
             if change then
-              require("claude-ide.edits.journal.undo")[action](change.path, not whole and change.hunks[pick % #change.hunks + 1] or nil)
+              Ide.journal_undo[action](change.path, not whole and change.hunks[pick % #change.hunks + 1] or nil)
               return change.path
             end
             """,
@@ -187,7 +187,7 @@ class Story:
         self.tale.append(f"decided on {done}")
 
     def undo_all(self):
-        for turn in reversed(self.nvim.lua("return require('claude-ide.edits.journal').turns()")):
+        for turn in reversed(self.nvim.lua("return Ide.journal.turns()")):
             results = self.nvim.undo_turn(turn["id"])
             self.tale.append(f"undo {turn['id']}: {results}")
 

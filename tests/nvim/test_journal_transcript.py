@@ -56,7 +56,7 @@ def test_a_client_that_tells_nothing_at_all_is_followed_by_its_transcript(claude
 
 COUNT = """
 ended = {}
-require("claude-ide.base.bus").on("calls_ended", function(_, calls)
+Ide.bus.on("calls_ended", function(_, calls)
   for _, call in ipairs(calls) do ended[#ended + 1] = call.id end
 end)
 """
@@ -66,7 +66,7 @@ def test_calls_are_told_once_where_claude_comes_back_to_a_session_or_forks_it(cl
     def switch(session):
         claude.session, claude.path = session, claude.files.path(claude.project, session)
         claude.record("idle")
-        claude.nvim.wait(f"require('claude-ide.sessions').of_client(1).id == '{session}'", what="the switch")
+        claude.nvim.wait(f"Ide.sessions.of_client(1).id == '{session}'", what="the switch")
         claude.prompt()
 
     claude.nvim.lua(COUNT)
@@ -101,7 +101,7 @@ def test_a_turn_whose_end_is_seen_late_takes_nothing_of_the_next_one(claude):
     after_one_turn = claude.text("a.txt")
     claude.nvim.lua(
         """
-        local file = require("claude-ide.base.file")
+        local file = Ide.file
         local read = file.read_later
         deferred = {}
         file.read_later = function(...)
@@ -159,7 +159,7 @@ def test_an_edit_of_a_subagent_that_is_read_after_its_end_is_found(claude):
     agent.with_suffix(".meta.json").write_text('{"agentType": "Explore", "finished": true}')
     claude.path, claude.parent = main, parent
     claude.line("user", message={"role": "user", "content": "go on"})
-    claude.nvim.lua("require('claude-ide.sessions').open(..., function(found) main = found end)", str(main))
+    claude.nvim.lua("Ide.sessions.open(..., function(found) main = found end)", str(main))
     claude.nvim.wait("main and (main:info().agents[1] or {}).running == false", what="its end to be known")
     claude.nvim.lua("read = false vim.defer_fn(function() read = true end, 300)")
     claude.nvim.wait("read", what="its transcript to be read")
@@ -172,7 +172,7 @@ def test_of_many_subagents_only_those_that_run_are_followed(claude):
     """Each followed transcript costs a slot and a reader."""
     claude.nvim.lua("""
       opened = {}
-      local sessions = require("claude-ide.sessions")
+      local sessions = Ide.sessions
       local open = sessions.open
       sessions.open = function(file, ...)
         opened[#opened + 1] = vim.fs.basename(file)
@@ -204,7 +204,7 @@ def test_a_transcript_that_is_only_begun_with_the_first_prompt_is_found(start_nv
     claude.session = str(uuid.uuid4())  # like after /clear
     claude.path = claude.files.path(nvim.project, claude.session)
     claude.record("busy")
-    nvim.wait(lambda: nvim.lua("return require('claude-ide.sessions').of_client(1).id") == claude.session)
+    nvim.wait(lambda: nvim.lua("return Ide.sessions.of_client(1).id") == claude.session)
     claude.prompt()
     claude.edit("a.txt", "two", "TWO")
     claude.record("idle")
@@ -213,7 +213,7 @@ def test_a_transcript_that_is_only_begun_with_the_first_prompt_is_found(start_nv
 
 COUNT_CALLS = """
 told = {}
-require("claude-ide.base.bus").on("calls_ended", function(_, calls)
+Ide.bus.on("calls_ended", function(_, calls)
   for _, call in ipairs(calls) do
     told[call.id] = (told[call.id] or 0) + 1
   end
@@ -251,7 +251,7 @@ def test_many_edits_that_are_read_at_once_are_all_known(claude):
 def test_each_edit_of_a_long_turn_is_told_once_and_without_its_texts(claude):
     claude.nvim.lua("""
       asked = { calls = 0, bytes = 0 }
-      local transport = require("claude-ide.sessions.transport")
+      local transport = Ide.sessions_transport
       local request = transport.request
       transport.request = function(what, hear)
         local question = what.ask and next(what.ask.question)

@@ -5,7 +5,7 @@ import pytest
 pytestmark = pytest.mark.one_nvim
 
 MADE = """
-local lazy = require("claude-ide.lazy")
+local lazy = Ide.lazy
 local function make(what)
   package.loaded.made = nil
   package.preload.made = function() return what end

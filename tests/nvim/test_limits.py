@@ -13,7 +13,7 @@ import pytest
 pytestmark = pytest.mark.one_nvim
 
 KEEP_OPTIONS = """
-local native = require("claude-ide.library.native")
+local native = Ide.native
 local start = native.start
 native.start = function(options, ...) passed = options return start(options, ...) end
 """

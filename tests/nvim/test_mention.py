@@ -23,7 +23,7 @@ def editor(start_nvim):
     def start(clients=1, **kwargs):
         nvim = start_nvim(["a.txt"], files=FILES, notices=True, **kwargs)
         nvim.keep_events("ClaudeMentionSent")
-        nvim.server = FakeServer(nvim, "context.mention")
+        nvim.server = FakeServer(nvim, "mention")
         if clients:
             nvim.server.connect(roots=[nvim.project])
             wait_listening(nvim, 1)
@@ -37,7 +37,7 @@ PAUSE = "send to a new client"
 
 
 def wait_listening(nvim, id):
-    nvim.wait(f'require("claude-ide.server.listening").is_listening({{ id = {id} }})')
+    nvim.wait(f"Ide.server_listening.is_listening({{ id = {id} }})")
 
 
 def mentioned(nvim):
@@ -63,7 +63,7 @@ def notices(nvim):
 
 
 def send(nvim, call):
-    return nvim.lua(f'return {{ require("claude-ide.context.mention").{call} }}')
+    return nvim.lua(f"return {{ Ide.mention.{call} }}")
 
 
 # --- what is sent
@@ -129,7 +129,7 @@ def test_a_handler_that_mentions_more_does_not_repeat_the_first(editor):
         vim.api.nvim_create_autocmd("User", { pattern = "ClaudeMentionSent", callback = function()
           if not done then
             done = true
-            require("claude-ide.context.mention").send_file("b.txt")
+            Ide.mention.send_file("b.txt")
           end
         end })
         """
@@ -150,9 +150,7 @@ def test_what_claude_could_not_read_is_refused(editor):
         "enew | file fugitive://x//1": "not a file",
     }.items():
         nvim.cmd(command)
-        sent, said = nvim.lua(
-            'local ok, err = require("claude-ide.context.mention").from_here() return { ok or false, err }'
-        )
+        sent, said = nvim.lua("local ok, err = Ide.mention.from_here() return { ok or false, err }")
         assert (sent, mentioned(nvim)) == (False, []), command
         assert why in said
 
@@ -168,7 +166,7 @@ def test_what_claude_could_not_read_is_refused(editor):
 def test_what_is_pointed_out_stays_on_a_narrow_screen_and_needs_no_key(start_nvim, files, expected):
     nvim = start_nvim(["a.txt"], files=FILES)
     nvim.cmd("set columns=80 noshowcmd")
-    FakeServer(nvim, "context.mention")
+    FakeServer(nvim, "mention")
     nvim.keys("x")
     nvim.wait("vim.bo.modified")
     nvim.keys(f":Claude add {' '.join(files)}<CR>")
@@ -185,7 +183,7 @@ def test_without_a_client_mentions_wait_and_go_out_in_order_once(editor):
     nvim = editor(clients=0)
     send(nvim, "send_range(1, 1)")
     send(nvim, 'send_file("b.txt")')
-    assert nvim.lua('return require("claude-ide.context.mention").pending()') == 2
+    assert nvim.lua("return Ide.mention.pending()") == 2
     assert notices(nvim)[-1] == "Queued for Claude: 2 mentions. Sent when a CLI connects."
     nvim.server.connect(1, state="connected")
     assert mentioned(nvim) == []
@@ -194,7 +192,7 @@ def test_without_a_client_mentions_wait_and_go_out_in_order_once(editor):
     nvim.server.connect(2)
     wait_listening(nvim, 2)
     assert len(mentioned(nvim)) == 2
-    assert nvim.lua('return require("claude-ide.context.mention").pending()') == 0
+    assert nvim.lua("return Ide.mention.pending()") == 0
     assert notices(nvim)[-1] == "Sent to Claude: 2 mentions"
 
 
@@ -213,9 +211,9 @@ def test_no_more_wait_than_is_configured(editor):
     nvim = editor(clients=0, opts={"mention": {"max_pending": 2}})
     for _ in range(2):
         assert send(nvim, "from_here()") == [True]
-    err = nvim.lua('return select(2, require("claude-ide.context.mention").from_here())')
+    err = nvim.lua("return select(2, Ide.mention.from_here())")
     assert err == "Not queued: 2 mentions are waiting already (`mention.max_pending`)."
-    assert nvim.lua('return require("claude-ide.context.mention").pending()') == 2
+    assert nvim.lua("return Ide.mention.pending()") == 2
 
 
 def test_a_client_that_could_not_take_a_mention_gets_it_later(editor):
@@ -231,7 +229,7 @@ def test_a_client_that_could_not_take_a_mention_gets_it_later(editor):
 def test_mentions_outlive_a_restart_of_the_server(editor):
     nvim = editor(clients=0)
     send(nvim, "from_here()")
-    nvim.lua('local server = require("claude-ide.server") server.stop() server.start()')
+    nvim.lua("local server = Ide.server server.stop() server.start()")
     nvim.server.connect()
     assert len(wait_mentioned(nvim, 1)) == 1
 
@@ -272,9 +270,7 @@ def test_the_client_whose_folder_holds_the_file_gets_the_mention(editor, roots1,
     assert mentioned(nvim) == [(path, None, None, client) for path, client in clients.items()]
 
 
-@pytest.mark.parametrize(
-    ("event", "client"), [("let_timer_go(2)", 2), ("require('claude-ide.server').disconnect(2)", 1)]
-)
+@pytest.mark.parametrize(("event", "client"), [("let_timer_go(2)", 2), ("Ide.server.disconnect(2)", 1)])
 def test_the_right_client_is_waited_for_until_it_listens_or_goes(editor, event, client):
     nvim = editor(clients=0)
     hold_timers(nvim, PAUSE)
@@ -303,7 +299,7 @@ def test_not_choosing_sends_nothing_and_a_client_that_leaves_meanwhile_is_not_wa
     nvim = two_clients(editor, ["."], ["."])
     send(nvim, "from_here()")
     nvim.lua("Choose(nil)")
-    assert (mentioned(nvim), nvim.lua('return require("claude-ide.context.mention").pending()')) == ([], 0)
+    assert (mentioned(nvim), nvim.lua("return Ide.mention.pending()")) == ([], 0)
     assert notices(nvim)[-1] == "Not sent to Claude."
     send(nvim, "from_here()")
     nvim.server.disconnect(2)
@@ -335,7 +331,7 @@ def test_the_terminal_is_entered_after_a_mention_only_when_asked_for(editor):
     nvim.lua(
         """
         Running, Focused = true, 0
-        local terminals = require("claude-ide.terminal")
+        local terminals = Ide.terminal
         terminals.current = function() return Running and {} or nil end
         terminals.show = function() Focused = Focused + 1 end
         """

@@ -29,9 +29,9 @@ def editor(start_nvim):
         init_lua += "\nvim.notify = function() end"
         nvim = start_nvim(list(args), files=FILES, init_lua=init_lua, **kwargs)
         (nvim.project / "run.sh").chmod(0o755)
-        nvim.server = FakeServer(nvim, "context.mention")
+        nvim.server = FakeServer(nvim, "mention")
         nvim.server.connect(roots=[nvim.project])
-        nvim.wait('require("claude-ide.server.listening").is_listening({ id = 1 })')
+        nvim.wait("Ide.server_listening.is_listening({ id = 1 })")
         return nvim
 
     return start
@@ -62,7 +62,7 @@ def steps(nvim, moves):
 
 
 def why_not(nvim):
-    return nvim.lua('return select(2, require("claude-ide.context.mention").from_here())')
+    return nvim.lua("return select(2, Ide.mention.from_here())")
 
 
 # --- quickfix

@@ -68,7 +68,7 @@ def test_two_sessions_and_a_file_of_such_a_name(start_nvim):
     diffs.open(1, "a.txt", NEW)
     assert shown_file(nvim)[0] == "a.txt (Claude 2)"
     diffs.propose(2, "a.txt", "TWO\n", client=2)
-    nvim.wait("require('claude-ide.edits.proposal').list()[2].tab", what="the second diff")
+    nvim.wait("Ide.proposal.list()[2].tab", what="the second diff")
     nvim.cmd("tabnext 3")
     assert shown_file(nvim)[0] == "a.txt (Claude 3)"
     nvim.cmd("tabnext 2")
@@ -213,7 +213,7 @@ def keep_what_is_typed(nvim):
     """The user types into the proposal, and the CLI withdraws it."""
     nvim.keys("omine<Esc>")
     nvim.wait(lambda: nvim.mode() == "n" and "mine" in nvim.lines())
-    nvim.lua("require('claude-ide.tools.claude_client').prompt_submitted(1)")
+    nvim.lua("Ide.claude_client.prompt_submitted(1)")
     nvim.wait("vim.fn.bufexists('lua/config/keys.lua (recovered)') == 1")
 
 
@@ -234,7 +234,7 @@ def test_what_a_session_of_another_day_makes_of_one_goes(start_nvim):
 
 PROPOSE = """
 local name = ...
-local requester = require("claude-ide.requests").requester({
+local requester = Ide.requests.requester({
   name = name,
   writes = "agent",
   answer = function() end,
@@ -242,7 +242,7 @@ local requester = require("claude-ide.requests").requester({
   cannot_hear = function() end,
 })
 local path = vim.fn.getcwd() .. "/a.txt"
-diff = require("claude-ide.edits.proposal").propose(requester, {}, { path = path, contents = "ONE\\n" })
+diff = Ide.proposal.propose(requester, {}, { path = path, contents = "ONE\\n" })
 """
 
 
@@ -255,7 +255,7 @@ def test_a_proposal_of_another_agent_bears_its_name(start_nvim):
         nvim.wait("vim.b.claude_ide and vim.b.claude_ide.kind == 'proposal'", what="the proposal")
         assert shown_file(nvim)[0] == f"a.txt ({words})"
         nvim.cmd(f"mksession {at}.vim")
-        nvim.lua("require('claude-ide.requests').close(diff)")
+        nvim.lua("Ide.requests.close(diff)")
         nvim.wait("#vim.api.nvim_list_tabpages() == 1", what="the file")
     nvim.quit()
     for at in range(len(shown)):

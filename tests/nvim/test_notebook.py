@@ -381,7 +381,7 @@ def test_it_is_listed_once_a_python_with_ipykernel_is_found(start_nvim, connect,
     program = python(tmp_path / "mine", has=())
     nvim = start_nvim(opts=LOOK, env={"VIRTUAL_ENV": str(tmp_path / "mine"), "PATH": "/nowhere"})
     one = connect(nvim)
-    nvim.wait("require('claude-ide.notebook.interpreter').missing() ~= nil", what="the Python to be asked")
+    nvim.wait("Ide.notebook_interpreter.missing() ~= nil", what="the Python to be asked")
     assert "executeCode" not in names(one)
     program.write_text("#!/bin/sh\necho 3.12.1 ipykernel jupyter_client\n")
     connect(nvim)  # a new client: the search is repeated
@@ -392,11 +392,11 @@ def test_it_is_listed_once_a_python_with_ipykernel_is_found(start_nvim, connect,
 LIST_CHANGED = "notifications/tools/list_changed"
 ALL_LISTEN = """
 return #vim.tbl_filter(function(client)
-  return not require("claude-ide.server.listening").is_listening(client)
-end, require("claude-ide.server").clients()) == 0
+  return not Ide.server_listening.is_listening(client)
+end, Ide.server.clients()) == 0
 """
 SEND_MARK = """
-vim.defer_fn(function() require("claude-ide.server").notify("mark", vim.empty_dict()) end, 20)
+vim.defer_fn(function() Ide.server.notify("mark", vim.empty_dict()) end, 20)
 """
 
 
@@ -405,11 +405,11 @@ def test_a_client_that_came_a_moment_before_hears_of_another_list_twice(start_nv
     nvim.lua(
         """
         able = false
-        require("claude-ide.notebook.interpreter").is_available = function() return able end
-        require("claude-ide.tools.availability").SETTLED_MS = 0
+        Ide.notebook_interpreter.is_available = function() return able end
+        Ide.tools_availability.SETTLED_MS = 0
         function set(is_able)
           able = is_able
-          require("claude-ide.base.bus").emit("abilities_changed")
+          Ide.bus.emit("abilities_changed")
         end
         """
     )
@@ -438,9 +438,9 @@ def test_one_that_is_chosen_while_another_is_looked_for_is_the_one_that_runs(sta
     nvim = start_nvim()
     reported = nvim.lua(
         """
-        local python, waiting, reported = require("claude-ide.notebook.interpreter"), {}, {}
-        local options = require("claude-ide.config").get().notebook
-        require("claude-ide.notebook.interpreter").find = function(_, done) waiting[#waiting + 1] = done end
+        local python, waiting, reported = Ide.notebook_interpreter, {}, {}
+        local options = Ide.config.get().notebook
+        Ide.notebook_interpreter.find = function(_, done) waiting[#waiting + 1] = done end
         local function ask()
           python.interpreter(function(found) reported[#reported + 1] = found.path end)
         end

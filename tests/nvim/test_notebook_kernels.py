@@ -63,7 +63,7 @@ def test_a_notebook_gets_the_kernel_that_it_names(start, connect):
     }
     nvim = start(files)
     # The command in a notebook starts a kernel for it.
-    nvim.lua("require('claude-ide.notebook').kernel()")
+    nvim.lua("Ide.notebook.kernel()")
     nvim.cmd("edit mine.ipynb")
     nvim.cmd("Claude kernel start")
     nvim.wait(f"{KERNEL}.state == 'idle'", 4 * PATIENCE)
@@ -168,10 +168,10 @@ def what_a_kernel_left_whose_keeper_was_killed_goes_when_the_next_begins(nvim, c
     old.mkdir()
     (old / "kernel.json").touch()
     os.utime(old, (0, 0))
-    for pid in (keeper_of(left), nvim.lua("return require('claude-ide.notebook').kernel().bridge.process.pid")):
+    for pid in (keeper_of(left), nvim.lua("return Ide.notebook.kernel().bridge.process.pid")):
         os.kill(pid, 9)
     nvim.terminal.wait(lambda: not alive(kernel), 2 * PATIENCE, "the kernel to end")
-    nvim.wait("require('claude-ide.notebook').kernel().state == 'off'", what="Neovim to notice")
+    nvim.wait("Ide.notebook.kernel().state == 'off'", what="Neovim to notice")
     assert (left / "kernel.json").exists()
     code("'another kernel'")
     assert not left.exists() and not old.exists()
@@ -183,7 +183,7 @@ def neovim_and_the_bridge_killed_together_leave_nothing_running(nvim, code):
     child = int(code.text("import os, subprocess; subprocess.Popen(['sleep', '1000']).pid"))
     kernel = int(code.text("os.getpid()"))
     folder = folder_of(kernel)
-    bridge = nvim.lua("return require('claude-ide.notebook').kernel().bridge.process.pid")
+    bridge = nvim.lua("return Ide.notebook.kernel().bridge.process.pid")
     code.begin("while True: pass")
     running(nvim)
     for pid in (nvim.server_pid, bridge):

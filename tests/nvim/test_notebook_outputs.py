@@ -168,8 +168,8 @@ def a_cell_that_moves_while_it_runs_is_found_again(nvim, agent):
     book["cells"][5]["source"] = moving
     put(nvim, json.dumps(book, indent=1))
     request = agent.start_call("run_cell", path="a.ipynb", index=5)
-    nvim.wait("require('claude-ide.notebook').list()[1] ~= nil", what="a kernel")
-    nvim.wait("require('claude-ide.notebook').list()[1].state == 'busy'", 4 * PATIENCE, what="code to run")
+    nvim.wait("Ide.notebook.list()[1] ~= nil", what="a kernel")
+    nvim.wait("Ide.notebook.list()[1].state == 'busy'", 4 * PATIENCE, what="code to run")
     del book["cells"][0]
     put(nvim, json.dumps(book, indent=1))
     (nvim.project / "go").touch()
@@ -216,7 +216,7 @@ def a_notebook_that_is_broken_by_hand_is_left_alone(nvim, agent):
     book["cells"][5]["source"] = source
     put(nvim, json.dumps(book, indent=1))
     request = agent.start_call("run_cell", path="a.ipynb", index=5)
-    nvim.wait("(require('claude-ide.notebook').list()[1] or {}).state == 'busy'", 4 * PATIENCE, what="code to run")
+    nvim.wait("(Ide.notebook.list()[1] or {}).state == 'busy'", 4 * PATIENCE, what="code to run")
     put(nvim, BROKEN)
     (nvim.project / "go").touch()
     said = agent.result(request, timeout=4 * PATIENCE)["content"]

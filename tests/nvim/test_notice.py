@@ -13,13 +13,13 @@ LONG = "lua/" + "a_folder_with_a_name/" * 4 + "a_file_with_a_long_name.lua"
 @pytest.mark.parametrize("columns", [80, 130])
 def test_a_conflict_is_reported_in_one_line_that_takes_no_key(start_nvim, columns):
     nvim = start_nvim(args=[LONG], files={LONG: "one\n"})
-    nvim.lua("vim.o.columns = ... require('claude-ide.server').start()", columns)
+    nvim.lua("vim.o.columns = ... Ide.server.start()", columns)
     nvim.keys("imine ")
-    nvim.wait("vim.bo.modified and require('claude-ide.edits.watch.conflict').base(vim.fn.bufnr()) ~= nil")
+    nvim.wait("vim.bo.modified and Ide.watch_conflict.base(vim.fn.bufnr()) ~= nil")
     path = nvim.project / LONG
     path.with_name("new").write_text("theirs\n")
     os.replace(path.with_name("new"), path)
-    nvim.wait("#require('claude-ide.edits.watch.conflict').list() == 1")
+    nvim.wait("#Ide.watch_conflict.list() == 1")
     assert nvim.mode() == "i"
     nvim.keys("x y")
     nvim.wait(lambda: nvim.lines() == ["mine x yone"], what="the keys to be text")
@@ -58,7 +58,7 @@ def test_nothing_that_is_said_takes_a_key_of_the_user(start_nvim):
     ):
         nvim.cmd(f"set {options}")
         for said in SAID:
-            nvim.lua(f"local notice = require('claude-ide.base.notice') vim.schedule(function() {said} end)")
+            nvim.lua(f"local notice = Ide.notice vim.schedule(function() {said} end)")
             nvim.keys("x")
             typed += "x"
             nvim.wait(lambda: nvim.lines() == [typed], what=f"the key after {said} with {options}")  # noqa: B023
@@ -73,7 +73,7 @@ def test_what_is_said_in_the_middle_of_a_command_is_read_after_it(start_nvim):
     for command, shown in (("let g:typed = 1", ""), ("echomsg 'typed'", "typed")):
         nvim.keys(f":{command[:5]}")
         nvim.wait("vim.api.nvim_get_mode().mode == 'c'", what="the command line")
-        nvim.lua("require('claude-ide.base.notice').warn('something came of it')")
+        nvim.lua("Ide.notice.warn('something came of it')")
         nvim.keys(command[5:])
         nvim.wait_screen(f":{command}")
         assert "something" not in "\n".join(nvim.screen())
@@ -98,7 +98,7 @@ def test_an_error_does_not_make_neovim_stand_still(start_nvim):
             local said = ...
             vim.schedule(function()
               before = vim.uv.hrtime()
-              require("claude-ide.base.notice").error(said)
+              Ide.notice.error(said)
               vim.defer_fn(function() vim.api.nvim_input("x") end, 20) -- when Neovim has drawn it, and waits
             end)
             """,
@@ -115,10 +115,10 @@ def test_an_error_does_not_make_neovim_stand_still(start_nvim):
 @pytest.mark.one_nvim
 def test_a_text_that_does_not_fit_ends_with_the_command_that_helps(start_nvim):
     nvim = start_nvim()
-    texts = "require('claude-ide.base.one_line').of_file('/tmp/' .. ('folder/'):rep(30) .. 'a.txt', { 'See %s for more', '%s!' })"
+    texts = "Ide.one_line.of_file('/tmp/' .. ('folder/'):rep(30) .. 'a.txt', { 'See %s for more', '%s!' })"
     nvim.lua("vim.o.columns = 60")
-    assert nvim.lua(f"return require('claude-ide.base.one_line').fitting({texts})") == "See a.txt for more"
-    assert nvim.lua("return require('claude-ide.base.one_line').fitting({ 'a\\nb\\tc ' })") == "a b c"
+    assert nvim.lua(f"return Ide.one_line.fitting({texts})") == "See a.txt for more"
+    assert nvim.lua("return Ide.one_line.fitting({ 'a\\nb\\tc ' })") == "a b c"
 
 
 @pytest.mark.one_nvim
@@ -126,7 +126,7 @@ def test_a_text_that_does_not_fit_ends_with_the_command_that_helps(start_nvim):
 def test_what_does_not_fit_is_in_the_log_as_what_it_is(start_nvim, level):
     nvim = start_nvim()
     text = "It is done. " + "word " * 60
-    nvim.lua("require('claude-ide.base.notice')[...](select(2, ...))", level, text)
+    nvim.lua("Ide.notice[...](select(2, ...))", level, text)
     assert nvim.lua("return vim.fn.execute('messages')").strip() == "It is done. `:Claude log` has more."
     (line,) = [line for line in nvim.log().splitlines() if "It is done." in line]
     assert line.split()[1] == level.upper()
@@ -135,7 +135,7 @@ def test_what_does_not_fit_is_in_the_log_as_what_it_is(start_nvim, level):
 @pytest.mark.one_nvim
 def test_no_log_is_named_that_has_nothing(start_nvim):
     nvim = start_nvim(opts={"log": {"level": "warn"}})
-    nvim.lua("require('claude-ide.base.notice').info(...)", "It is done. " + "word " * 60)
+    nvim.lua("Ide.notice.info(...)", "It is done. " + "word " * 60)
     assert nvim.lua("return vim.fn.execute('messages')").strip() == "It is done. …"
     assert "It is done." not in nvim.log()
 

@@ -50,7 +50,7 @@ def test_code_is_asked_about_where_nothing_can_be_changed(start_nvim):
     nvim = start_nvim(args=["-M"])
     nvim.lua("""
     local run = { code = "one\\ntwo" }
-    require("claude-ide.notebook.confirm").ask({ name = "Python", language = "python" }, run, function() end)
+    Ide.notebook_confirm.ask({ name = "Python", language = "python" }, run, function() end)
     """)
     nvim.wait_kind("code")
     assert nvim.lines() == ["one", "two"]
@@ -67,7 +67,7 @@ def test_lines_of_a_file_are_read_where_nothing_can_be_changed(start_nvim):
 def test_undo_does_not_empty_one(start_nvim):
     nvim = start_nvim()
     nvim.lua("""
-    local buf = require("claude-ide.ui.own_buffer").create({ lines = { "one", "two" } })
+    local buf = Ide.own_buffer.create({ lines = { "one", "two" } })
     vim.api.nvim_win_set_buf(0, buf)
     """)
     nvim.keys("uodrei<Esc>u")
@@ -76,7 +76,7 @@ def test_undo_does_not_empty_one(start_nvim):
 
 
 EDITED = """
-local own_buffer, made = require("claude-ide.ui.own_buffer"), {}
+local own_buffer, made = Ide.own_buffer, {}
 local function make(create, opts)
   opts.kind, opts.name = "text", { "Claude", "test" }
   opts.lines, opts.bo = { "one", "two" }, vim.tbl_extend("error", { modifiable = false }, opts.bo or {})
@@ -145,7 +145,7 @@ def seen(nvim):
 def test_a_chat_is_called_after_its_session_and_what_was_said_first(begin_chat_with_stand_in, start_nvim):
     nvim = begin_chat_with_stand_in()
     nvim.wait("vim.bo.filetype == 'markdown'", what="the prompt")
-    session = nvim.lua("return require('claude-ide.chat').current().session")[:8]
+    session = nvim.lua("return Ide.chat.current().session")[:8]
     assert nvim.lua(NAMES) == ["Claude (prompt)", "Claude"]
     nvim.cmd("mksession empty.vim")
     again = start_nvim(args=["-c", "silent source empty.vim"])
@@ -225,7 +225,7 @@ def test_the_file_before_stays_the_one_before(start_nvim, tmp_path):
     nvim.keys("<C-^>")
     nvim.wait(lambda: nvim.lines() == ["one"], what="the file")
     nvim.lua("""
-    local ours, buf = require("claude-ide.ui.buffer_marks"), require("claude-ide.ui.own_buffer").create({ kind = "review" })
+    local ours, buf = Ide.buffer_marks, Ide.own_buffer.create({ kind = "review" })
     ours.name(buf, vim.api.nvim_buf_get_name(0), "one")
     ours.rename(buf, "two")
     """)

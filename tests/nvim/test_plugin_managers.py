@@ -175,8 +175,8 @@ def test_it_installs_updates_beside_the_old_library_and_removes(manager, nvim_ve
     nvim.kill()
 
     after = start()
-    after.wait("require('claude-ide.server').is_running()", what="the new library")
-    sources = after.lua("return require('claude-ide.library.native').sources()")
+    after.wait("Ide.server.is_running()", what="the new library")
+    sources = after.lua("return Ide.native.sources()")
     assert sources in upstream.asset
     after.kill()
 

@@ -5,7 +5,7 @@ import pytest
 pytestmark = [pytest.mark.dealt, pytest.mark.shared]
 
 CHECK = """
-local position = require("claude-ide.base.position")
+local position = Ide.position
 -- a, a character outside the basic plane, b, two bytes that are no UTF-8, e with a combining mark
 local line = "a\\240\\159\\152\\128b\\255\\195e\\204\\129"
 """
@@ -48,8 +48,6 @@ def test_replaces_each_byte_that_is_no_utf8(nvim):
         "alone": ("\\128", 1),
     }
     for name, (escaped, count) in bad.items():
-        text, units = nvim.lua(
-            f'local p = require("claude-ide.base.position") local s = "x{escaped}y" return {{ p.valid(s), p.length(s) }}'
-        )
+        text, units = nvim.lua(f'local p = Ide.position local s = "x{escaped}y" return {{ p.valid(s), p.length(s) }}')
         assert (text, units) == ("x" + "\ufffd" * count + "y", count + 2), name
-    assert nvim.lua('return require("claude-ide.base.position").valid("é😀\\n\\0z")') == "é😀\n\0z"
+    assert nvim.lua('return Ide.position.valid("é😀\\n\\0z")') == "é😀\n\0z"

@@ -35,7 +35,7 @@ def begin(start_nvim, fake, sessions, project):
 
         def state(status, word):
             sessions.record(fake.starts()[0]["pid"], session, status, cwd=project)
-            seen = "(require('claude-ide.terminal').session() or { state = {} }).state.activity"
+            seen = "(Ide.terminal.session() or { state = {} }).state.activity"
             nvim.wait(f"{seen} == '{word}'", what=f"the session to be {word}")
 
         fake.show_prompt()
@@ -54,7 +54,7 @@ def test_it_is_sent_to_the_current_terminal_once_claude_is_idle(begin, fake):
     state("busy", "working")
     assert nvim.lua(PROMPT, "the first", "") == [True]
     assert nvim.lua(PROMPT, "the second", session) == [True]
-    assert nvim.lua("return require('claude-ide.outbox').counts()") == {session: 2}
+    assert nvim.lua("return Ide.outbox.counts()") == {session: 2}
     state("idle", "idle")
     nvim.wait(lambda: fake.typed() == pasted("the first"), what="what is typed")
     nvim.wait("#results == 1")
@@ -73,14 +73,14 @@ def test_a_script_is_told_why_a_prompt_is_not_sent(begin, fake, sessions, projec
     elsewhere = sessions.write(project, ("one", "two"))
     pid = sessions.sleeper()
     sessions.record(pid, elsewhere, "idle", cwd=project)
-    nvim.wait("#require('claude-ide.sessions').live() == 2", what="the other session")
+    nvim.wait("#Ide.sessions.live() == 2", what="the other session")
     assert nvim.lua(PROMPT, "hello", elsewhere) == [
         None,
         f"This session cannot get a prompt: it runs in another terminal (pid {pid}): write there.",
     ]
     state("busy", "working")
     assert nvim.lua(PROMPT, "hello", "") == [True]
-    nvim.lua("require('claude-ide.outbox').interrupt(...)", session)
+    nvim.lua("Ide.outbox.interrupt(...)", session)
     nvim.wait("#results == 1")
     assert nvim.lua("return results") == ["you stopped Claude"]
     assert b"hello" not in fake.typed()

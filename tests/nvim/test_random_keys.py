@@ -125,7 +125,7 @@ class Story:
         ]
         self.nvim.notify(
             "pcall(vim.cmd, 'Claude chat --agent robot') vim.defer_fn(function() pcall(function() "
-            "local chats = require('claude-ide.chat') chats.say(chats.current(), ...) end) end, 300)",
+            "local chats = Ide.chat chats.say(chats.current(), ...) end) end, 300)",
             "\n".join(self.random.sample(lines, 2)),
         )
 

@@ -6,7 +6,7 @@ from diff_steps import Diffs
 pytestmark = pytest.mark.one_nvim
 
 KIND = """
-local requests = require("claude-ide.requests")
+local requests = Ide.requests
 _G.reported, _G.shown, _G.gone = {}, {}, {}
 requests.register("question", {
   one = "question",
@@ -73,7 +73,7 @@ def test_one_that_waits_longer_comes_first(nvim):
 
 def test_what_its_requester_takes_back_gets_no_answer(nvim):
     nvim.lua("ask('chat', 'a')")
-    nvim.lua("require('claude-ide.requests').cancel(asked.a, function() return 'taken back' end)")
+    nvim.lua("Ide.requests.cancel(asked.a, function() return 'taken back' end)")
     assert nvim.lua("return { reported, gone, texts() }") == [[], [["a", "taken back"]], []]
     assert nvim.lua("return { asked.a.state, settle('a', 'late') }") == ["closed", False]
     assert nvim.lua("return reported") == []
@@ -81,16 +81,14 @@ def test_what_its_requester_takes_back_gets_no_answer(nvim):
 
 def test_what_is_closed_is_answered_that_nobody_decided(nvim):
     nvim.lua("ask('chat', 'a') ask('agent', 'b')")
-    count = nvim.lua(
-        "return require('claude-ide.requests').close_those(function(d) return d.requester == requesters.chat end, 'over')"
-    )
+    count = nvim.lua("return Ide.requests.close_those(function(d) return d.requester == requesters.chat end, 'over')")
     assert count == 1
     assert nvim.lua("return { reported, gone, texts() }") == [[["Chat", "a", "closed", ""]], [["a", "over"]], ["b"]]
 
 
 def test_a_requester_that_is_gone_leaves_nothing_behind(nvim):
     nvim.lua("ask('chat', 'a') ask('agent', 'b') ask('chat', 'c')")
-    nvim.lua("require('claude-ide.requests').gone(requesters.chat, 'it has ended')")
+    nvim.lua("Ide.requests.gone(requesters.chat, 'it has ended')")
     assert nvim.lua("return { reported, gone, texts() }") == [[], [["a", "it has ended"], ["c", "it has ended"]], ["b"]]
 
 
@@ -106,7 +104,7 @@ def test_what_cannot_be_shown_is_an_error_to_its_requester(nvim):
 
 def test_a_requester_that_fails_takes_no_other_along(nvim):
     nvim.lua("ask('chat', 'raises') ask('agent', 'b')")
-    assert nvim.lua("return require('claude-ide.requests').close_those()") == 2
+    assert nvim.lua("return Ide.requests.close_those()") == 2
     assert nvim.lua("return { #reported, #gone, texts() }") == [2, 2, []]
     assert "the pipe is closed" in nvim.log()
 
@@ -128,7 +126,7 @@ def test_the_statusline_counts_each_kind(nvim):
 
 EDIT = """
 local path = ...
-require("claude-ide.edits.proposal").propose(requesters.chat, "toolu_1", { path = path, contents = "A\\n" })
+Ide.proposal.propose(requesters.chat, "toolu_1", { path = path, contents = "A\\n" })
 """
 
 
@@ -136,9 +134,7 @@ def test_an_edit_can_come_from_any_requester(nvim):
     diffs = Diffs(nvim)
     nvim.lua(EDIT, str(nvim.project / "a.txt"))
     diffs.wait_current(1)
-    assert nvim.lua(
-        "local item = require('claude-ide.edits.proposal').list()[1] return { item.source, item.client == nil }"
-    ) == [
+    assert nvim.lua("local item = Ide.proposal.list()[1] return { item.source, item.client == nil }") == [
         "Chat",
         True,
     ]
@@ -147,7 +143,7 @@ def test_an_edit_can_come_from_any_requester(nvim):
     nvim.lua("vim.ui.select = function(items, opts) _G.label = opts.format_item(items[1]) end")
     nvim.cmd("Claude diffs")
     assert nvim.lua("return label") == "a.txt  +1 −1 · Chat"
-    nvim.lua("require('claude-ide.edits.proposal').reject(1, 'too loud')")
+    nvim.lua("Ide.proposal.reject(1, 'too loud')")
     nvim.wait("#reported == 2")
     assert nvim.lua("return reported") == [["Chat", "words", "too loud"], ["Chat", "toolu_1", "rejected", ""]]
     diffs.wait_clean()
@@ -157,7 +153,7 @@ def test_an_edit_of_a_requester_that_is_gone_goes_too(nvim):
     diffs = Diffs(nvim)
     nvim.lua(EDIT, str(nvim.project / "a.txt"))
     diffs.wait_current(1)
-    nvim.lua("ask('agent', 'b') require('claude-ide.requests').gone(requesters.chat, 'Chat has ended')")
+    nvim.lua("ask('agent', 'b') Ide.requests.gone(requesters.chat, 'Chat has ended')")
     diffs.wait_clean()
     assert nvim.lua("return { reported, texts() }") == [[], ["b"]]
 
@@ -169,8 +165,8 @@ def test_a_diff_against_unsaved_text_is_not_accepted_from_afar_in_any_encoding(s
     nvim.lua("vim.api.nvim_buf_set_lines(0, 1, 1, false, { 'unsaved' })")
     diffs.open(1, "a.txt", "cafe\ntwo\n")
     answer = """
-    local diff = require("claude-ide.requests").pending()[1]
-    local remote = require("claude-ide.requests").remote(diff)
+    local diff = Ide.requests.pending()[1]
+    local remote = Ide.requests.remote(diff)
     remote.describe(diff)
     return remote.answer(diff, { choice = "accept" })
     """

@@ -195,10 +195,7 @@ def test_nothing_to_review_is_said(start_nvim, connect):
 
 @pytest.mark.slow
 def test_reviewed_changes_are_there_when_all_of_the_turn_is_asked_for(changed):
-    changed.lua(
-        "for _, change in ipairs(require('claude-ide.edits.review').changes()) do "
-        "require('claude-ide.edits.review').keep_file(change.path) end"
-    )
+    changed.lua("for _, change in ipairs(Ide.review.changes()) do Ide.review.keep_file(change.path) end")
     assert waiting(changed) == []
     for scope in ("turn", "session", "all"):
         review(changed, scope)

@@ -42,7 +42,7 @@ def test_a_created_file_that_nobody_looked_at_goes_with_its_buffer_and_its_folde
     nvim.client.call("getDiagnostics", uri=f"file://{path}")
     path.parent.mkdir(parents=True)
     path.write_text("x = 1\n")
-    nvim.lua("require('claude-ide.editor.buffer.hidden').load(...)", str(path))
+    nvim.lua("Ide.buffer_hidden.load(...)", str(path))
     going.end("new.py")
     undo(nvim)
     assert not (nvim.project / "deep").exists()
@@ -87,7 +87,7 @@ def test_empty_files_are_reviewed_and_undone(nvim):
     assert (nvim.project / "was.txt").read_bytes() == b""
     nvim.wait(lambda: waiting(nvim) == ["a.txt"], what="one file left")
     nvim.cmd("Claude review all")
-    nvim.lua("require('claude-ide.edits.review').undo_file()")
+    nvim.lua("Ide.review.undo_file()")
     assert not (nvim.project / "__init__.py").exists()
 
 
@@ -139,6 +139,6 @@ def test_a_file_that_is_another_in_its_unsaved_buffer_is_shown_as_on_disk(nvim):
     nvim.wait_notice("`:Claude resolve`")
     nvim.keys("gA")
     nvim.wait(lambda: waiting(nvim) == [], what="the file to be reviewed")
-    nvim.lua("require('claude-ide.edits.review').close()")
+    nvim.lua("Ide.review.close()")
     assert nvim.lines()[-1] == "mine"
     assert (nvim.project / "a.txt").read_text() == A_CLAUDE

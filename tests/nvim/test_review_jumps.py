@@ -64,7 +64,7 @@ def test_a_count_goes_through_files_as_far_as_there_are_changes(opened):
 
 def test_reviewed_files_are_passed_over(opened):
     nvim = opened()
-    nvim.lua("require('claude-ide.edits.review').keep_file('b.txt')")
+    nvim.lua("Ide.review.keep_file('b.txt')")
     nvim.wait(lambda: waiting(nvim) == ["a.txt", "d.txt"], what="b.txt to be reviewed")
     go(nvim, "2]c", "d.txt", 7)
     go(nvim, "[c", "a.txt", 9)

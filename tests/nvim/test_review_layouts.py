@@ -99,7 +99,7 @@ def test_the_key_goes_through_the_layouts_from_every_window(start_nvim, connect)
         nvim.wait(lambda expected=expected: shape(nvim) == expected, what=expected)
     nvim.keys("<C-w>l")
     nvim.wait(lambda: nvim.cursor()[0] == 5, what="the cursor where it was")
-    assert nvim.lua("return require('claude-ide.ui.diffview.layout').preferred()") == "unified"
+    assert nvim.lua("return Ide.diff_layout.preferred()") == "unified"
     nvim.keys(":q<CR>")
     nvim.wait(lambda: nvim.lua(LAYOUT)[0] == before[0], what="the screen as it was")
     assert nvim.lua(LAYOUT)[4] == before[4]

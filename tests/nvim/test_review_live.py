@@ -103,7 +103,7 @@ def test_the_cursor_stays_on_its_line_in_the_text_before(live):
     live.land(b_txt=LONG_CLAUDE.replace("line 20\n", "line 20\nnew\nnewer\n").replace("line 151\n", ""))
     live.listed(r"b\.txt +\+4 −3")
     assert live.view()[0]["line"] == "line 152"
-    live.nvim.lua("require('claude-ide.edits.review').keep_hunk(nil, 21)")
+    live.nvim.lua("Ide.review.keep_hunk(nil, 21)")
     live.nvim.wait(lambda: "newer" in windows(live.nvim)[1]["lines"], what="what was kept on both sides")
     after, _ = live.view()
     assert (after["window"], after["line"]) == (before["window"], "line 152")

@@ -48,7 +48,7 @@ def test_a_file_whose_folder_is_gone_comes_back_with_it(nvim):
     path.parent.rmdir()
     nvim.client.call("getDiagnostics")
     nvim.wait(lambda: waiting(nvim) == ["c.txt"], what="the journal to know")
-    nvim.lua("require('claude-ide.edits.review').undo_file(...)", str(path))
+    nvim.lua("Ide.review.undo_file(...)", str(path))
     assert path.read_text() == "see\n"
 
 
@@ -60,7 +60,7 @@ def test_files_that_no_buffer_holds_and_buffers_that_are_hidden_are_undone_alike
     turn(nvim, nvim.client, a_txt=A_CLAUDE, b_txt=B.upper(), c_txt="new\n")
     nvim.cmd("enew")
     for name in ("a.txt", "b.txt", "c.txt"):
-        assert nvim.lua("return require('claude-ide.edits.review').undo_file(...)", str(nvim.project / name)) is True
+        assert nvim.lua("return Ide.review.undo_file(...)", str(nvim.project / name)) is True
     assert (nvim.project / "a.txt").read_text() == A
     assert (nvim.project / "b.txt").read_text() == B
     assert not (nvim.project / "c.txt").exists()
@@ -94,7 +94,7 @@ def test_very_many_files_open_without_a_long_wait(nvim):
     nvim.wait(lambda: len(waiting(nvim)) == 100, what="100 files to wait")
     took = nvim.lua("""
       local began = os.clock() -- of this process: others may be busy, too
-      require("claude-ide.edits.review").open()
+      Ide.review.open()
       return (os.clock() - began) * 1e3
     """)
     assert took < 3000  # 80 ms on an idle machine

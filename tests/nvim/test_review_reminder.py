@@ -15,7 +15,7 @@ WAITS = "to review: `:Claude review`"
 
 COUNT_MODES = """
 modes = 0
-local of_sessions = require("claude-ide.sessions.modes")
+local of_sessions = Ide.sessions_modes
 local of_client = of_sessions.of_client
 function of_sessions.of_client(client, done)
   of_client(client, function(mode)
@@ -59,7 +59,7 @@ def knows(start):
         nvim.lua("""
           local folder = vim.fn.stdpath("state") .. "/claude-ide/unasked"
           vim.fn.mkdir(folder, "p")
-          vim.fn.writefile({}, folder .. "/" .. vim.fn.sha256(require("claude-ide.server.workspace").folders()[1]))
+          vim.fn.writefile({}, folder .. "/" .. vim.fn.sha256(Ide.workspace.folders()[1]))
         """)
         return nvim
 
@@ -104,7 +104,7 @@ def over(nvim, turns=1):
     """Waits until so many turns are over, and what they leave is known."""
     ended = "#vim.tbl_filter(function(event) return event[1] == 'ClaudeTurnEnded' end, events)"
     nvim.wait(f"return {ended} >= {turns}", what="the end of the turn")
-    nvim.wait("not require('claude-ide.edits.journal.pending').is_open()", what="its changes")
+    nvim.wait("not Ide.journal_pending.is_open()", what="its changes")
 
 
 def test_a_turn_of_one_edit_says_it_once(start, connect):
@@ -126,7 +126,7 @@ def test_another_project_of_the_same_neovim_has_its_own(knows, connect):
     turn(nvim, client, a_txt=A.replace("two", "2"))
     said(nvim, f"a.txt, +1 −1 {WAITS}")
     nvim.cmd("cd other | edit c.txt")
-    nvim.wait("require('claude-ide.server.workspace').folders()[1]:find('other$')", what="the other project")
+    nvim.wait("Ide.workspace.folders()[1]:find('other$')", what="the other project")
     going = Turn(nvim, client)
     going.edit("other/c.txt", "C\n")
     nvim.wait(lambda: HOW in reminders(nvim)[-1], what="how to be asked")
@@ -179,7 +179,7 @@ def test_what_was_accepted_in_a_diff_is_not_said(knows, connect):
     client.call("closeAllDiffTabs")
     path, text = nvim.project / "a.txt", A.replace("two", "2")
     client.call("getDiagnostics", uri=f"file://{path}")
-    nvim.lua("require('claude-ide.edits.journal').accepted(...)", str(path), text)
+    nvim.lua("Ide.journal.accepted(...)", str(path), text)
     path.write_text(text)
     client.call("getDiagnostics")
     over(nvim)
@@ -229,7 +229,7 @@ def test_how_to_be_asked_is_said_where_the_mode_does_not_ask(start, connect, mod
     claude.prompt()
     claude.line("user", permissionMode=mode, message={"role": "user", "content": "go on"})
     claude.record("busy")
-    nvim.wait("require('claude-ide.edits.journal.store').is_busy(1)", what="the turn")
+    nvim.wait("Ide.journal_store.is_busy(1)", what="the turn")
     claude.edit("a.txt", "two", "2", announce=True)
     claude.wait(a_txt=(1, 1))
     nvim.wait("modes == 1", what="the mode")
@@ -244,7 +244,7 @@ def test_the_notice_of_a_finished_turn_says_it_too(knows, connect):
     claude = Claude(nvim, connect)
     claude.prompt()
     claude.record("busy")
-    nvim.wait("require('claude-ide.edits.journal.store').is_busy(1)", what="the turn")
+    nvim.wait("Ide.journal_store.is_busy(1)", what="the turn")
     claude.edit("a.txt", "two", "2", announce=True)
     claude.wait(a_txt=(1, 1))
     claude.record("idle")
@@ -262,8 +262,8 @@ def test_the_review_is_reached_from_anywhere_and_leads_back(knows, connect, plac
     nvim.wait("#vim.api.nvim_tabpage_list_wins(0) >= 2", what=place)
     before = nvim.lua(WHERE)
     nvim.keys(",v")
-    nvim.wait("require('claude-ide.edits.review.current').here() ~= nil", what="the review")
+    nvim.wait("Ide.review_current.here() ~= nil", what="the review")
     nvim.wait_screen("2 files")
     nvim.keys("q")
-    nvim.wait("require('claude-ide.edits.review.current').get() == nil", what="the review to close")
+    nvim.wait("Ide.review_current.get() == nil", what="the review to close")
     assert nvim.lua(WHERE) == before

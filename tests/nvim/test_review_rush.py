@@ -11,7 +11,7 @@ FILES = ["a.txt", "empty.txt", "fresh.txt", "gone.txt"]
 STATE = """
 local win = vim.api.nvim_get_current_win()
 return {
-  layout = require("claude-ide.ui.diffview.layout").preferred(),
+  layout = Ide.diff_layout.preferred(),
   mapped = vim.fn.maparg("gl", "n", false, true).buffer == 1 and vim.fn.maparg("]f", "n", false, true).buffer == 1,
   fixed = vim.wo[win].winfixbuf,
 }

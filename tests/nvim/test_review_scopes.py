@@ -35,7 +35,7 @@ def hunks(nvim, scope):
     """The hunks of a.txt in a scope: the current lines, their state, whether they are reviewed."""
     return nvim.lua(
         """
-        for _, change in ipairs(require("claude-ide.edits.journal").changes(...)) do
+        for _, change in ipairs(Ide.journal.changes(...)) do
           if vim.fs.basename(change.path) == "a.txt" then
             return vim.tbl_map(function(hunk)
               return { hunk.after_lines[1] or "", hunk.state, hunk.reviewed }
@@ -80,7 +80,7 @@ def test_undoing_in_the_last_turn_leaves_the_turns_before(claude):
 
 
 def test_what_is_reviewed_can_still_be_undone_in_a_wider_scope(claude):
-    claude.lua("require('claude-ide.edits.review').keep_file(...)", str(claude.project / "a.txt"))
+    claude.lua("Ide.review.keep_file(...)", str(claude.project / "a.txt"))
     assert hunks(claude, "unreviewed") == []
     assert hunks(claude, "all") == [["Two!", "claude", True], ["FIVE", "claude", True]]
     review(claude, "all")

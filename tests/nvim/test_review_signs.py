@@ -29,9 +29,9 @@ def where(nvim):
 @pytest.mark.every_nvim
 def test_a_sign_stays_until_its_line_is_kept(changed):
     changed.lua("vim.api.nvim_win_set_cursor(0, { 2, 0 })")
-    changed.lua("assert(require('claude-ide.edits.review').keep_hunk())")
+    changed.lua("assert(Ide.review.keep_hunk())")
     changed.wait(lambda: signs(changed, "a.txt") == MARKS[1:], what="one sign less")
-    changed.lua("assert(require('claude-ide.edits.review').keep_file())")
+    changed.lua("assert(Ide.review.keep_file())")
     changed.wait(lambda: signs(changed, "a.txt") == [], what="no sign")
 
 
@@ -62,7 +62,7 @@ def test_without_the_option_there_is_none(start_nvim, connect):
     nvim = start_nvim(args=["a.txt"], opts={"review": {"signs": False}}, files={"a.txt": A}, notices=True)
     turn(nvim, connect(nvim), a_txt=A_CLAUDE)
     nvim.wait(lambda: nvim.lines() == A_CLAUDE.splitlines(), what="a.txt to be reloaded")
-    nvim.lua("require('claude-ide.edits.review.signs').refresh()")
+    nvim.lua("Ide.review_signs.refresh()")
     assert signs(nvim, "a.txt") == []
 
 
@@ -106,7 +106,7 @@ def test_where_one_sign_has_room_that_of_git_is_underlined(changed):
     said([], "┃")
     changed.cmd("set signcolumn=yes")
     said([2], "┃   2 TWO")
-    changed.lua("assert(require('claude-ide.edits.review').keep_file())")
+    changed.lua("assert(Ide.review.keep_file())")
     said([], "┃   2 TWO")
 
 

@@ -74,7 +74,7 @@ def test_undoing_turn_after_turn_ends(nvim, connect):
     for there in (False, True, False):
         assert [result["ok"] for result in nvim.undo_turn()] == [True]
         assert (nvim.project / "made.txt").exists() == there
-    assert nvim.lua("return require('claude-ide.edits.journal.undo').undoable_turn()") is None
+    assert nvim.lua("return Ide.journal_undo.undoable_turn()") is None
 
 
 def become_a_link(path, outside):
@@ -148,7 +148,7 @@ def test_a_link_in_a_linked_folder_is_not_undone(start_nvim, connect, tmp_path):
     (nvim.project / "sub" / "link").unlink()
     (nvim.project / "sub" / "link").symlink_to("elsewhere")
     session.status("idle")
-    nvim.wait("require('claude-ide.edits.journal.untracked').count(1) == 1", what="the turn to be known")
+    nvim.wait("Ide.journal_untracked.count(1) == 1", what="the turn to be known")
     (nvim.project / "sub").rename(tmp_path / "outside")
     (nvim.project / "sub").symlink_to(tmp_path / "outside")
     assert [result["err"] for result in nvim.undo_turn()] == [
@@ -174,7 +174,7 @@ def test_an_undo_with_problems_says_so_on_one_line(nvim, connect):
     for name in ("a.txt", *NAMES[:3]):
         going.edit(name, A_CLAUDE)
     going.end("a.txt", *NAMES[:3])
-    nvim.lua("require('claude-ide.edits.journal.write').through_buffer = function() return nil, ('no '):rep(50) end")
+    nvim.lua("Ide.journal_write.through_buffer = function() return nil, ('no '):rep(50) end")
     nvim.keys(":Claude undo<CR>")
     nvim.wait_screen("<CR> choose")
     nvim.keys_count()

@@ -115,7 +115,7 @@ def test_neotest_runs_a_file_and_a_cancelled_run_is_stopped(neotest):
     assert running(nvim.project / "a_test.sh")
     agent.cancel(call)
     nvim.wait(lambda: not running(nvim.project / "a_test.sh"), what="what was begun to end")
-    assert nvim.lua("return require('claude-ide.tools').pending()") == 0
+    assert nvim.lua("return Ide.tools.pending()") == 0
 
 
 def running(script):

@@ -17,7 +17,7 @@ def editor(start_nvim):
 
     def start(content: str | bytes = CONTENT, **kwargs):
         nvim = start_nvim(["a.txt"], files={"a.txt": content}, **kwargs)
-        nvim.server = FakeServer(nvim, "context.selection")
+        nvim.server = FakeServer(nvim, "selection")
         nvim.server.connect()
         nvim.server.wait_sent("selection_changed", lambda sent: sent["filePath"])
         return nvim
@@ -150,7 +150,7 @@ def test_a_selection_of_200_000_lines_is_read_only_as_far_as_it_is_reported(edit
     assert len(sent["text"].encode()) == 256 * 1024
     lines_read = nvim.lua(
         """
-        local region = require("claude-ide.context.selection.region")
+        local region = Ide.selection_region
         local read, get_lines, get_text = 0, vim.api.nvim_buf_get_lines, vim.api.nvim_buf_get_text
         local function counted(get)
           return function(...)
@@ -173,7 +173,7 @@ def test_a_selection_of_200_000_lines_is_read_only_as_far_as_it_is_reported(edit
 
 READ = """
 local line, kind, first, last = ...
-local buf, region = vim.api.nvim_create_buf(false, true), require("claude-ide.context.selection.region")
+local buf, region = vim.api.nvim_create_buf(false, true), Ide.selection_region
 vim.api.nvim_buf_set_lines(buf, 0, -1, false, { line, "end" })
 local get_lines, bytes = vim.api.nvim_buf_get_lines, 0
 vim.api.nvim_buf_get_lines = function(...)
@@ -202,7 +202,7 @@ def test_of_a_line_of_megabytes_no_more_is_read_than_the_cursor_needs(start_nvim
 
 CURSORS = """
 local line, columns = ...
-local region, position = require("claude-ide.context.selection.region"), require("claude-ide.base.position")
+local region, position = Ide.selection_region, Ide.position
 line = line:gsub("%%(%x%x)", function(code) return string.char(tonumber(code, 16)) end)
 vim.api.nvim_buf_set_lines(0, 0, -1, false, { line, line .. "x" })
 local get_text, longest, wrong = vim.api.nvim_buf_get_text, 0, {}

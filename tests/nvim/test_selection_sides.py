@@ -9,7 +9,7 @@ pytestmark = pytest.mark.dealt
 
 OLD = "".join(f"line {n}\n" for n in range(1, 10))
 SEEN = """
-return vim.iter(require("claude-ide.edits.proposal").list()):any(function(diff) return diff.current and diff.seen end)
+return vim.iter(Ide.proposal.list()):any(function(diff) return diff.current and diff.seen end)
 """
 NEW = "new 1\nnew 2\n" + OLD.replace("line 8", "LINE 8")
 
@@ -63,7 +63,7 @@ def test_the_text_before_a_proposal_has_the_files_lines(nvim, connect):
     assert lines(told(client, "line 8")) == (7, 7)
     nvim.keys("<Esc>:split +terminal<CR>i")
     nvim.wait("vim.api.nvim_get_mode().mode == 't'")
-    assert nvim.lua("return require('claude-ide.context.selection').latest().text") == "line 8"
+    assert nvim.lua("return Ide.selection.latest().text") == "line 8"
 
 
 def test_a_diff_that_opens_and_closes_leaves_what_was_selected(nvim, connect):
@@ -73,7 +73,7 @@ def test_a_diff_that_opens_and_closes_leaves_what_was_selected(nvim, connect):
     request = open_diff(nvim, client)
     nvim.keys("G")
     nvim.wait("vim.fn.line('.') == 11")
-    assert nvim.lua("return require('claude-ide.context.selection').latest().text") == "bee"
+    assert nvim.lua("return Ide.selection.latest().text") == "bee"
     nvim.keys("GV")
     told(client, "line 9")
     nvim.keys("<Esc>")

@@ -23,7 +23,7 @@ def editor(start_nvim):
 
     def start(connect=True, files=FILES, args=("a.txt",), **kwargs):
         nvim = start_nvim(list(args), files=files, **kwargs)
-        nvim.server = FakeServer(nvim, "context.selection")
+        nvim.server = FakeServer(nvim, "selection")
         if connect:
             nvim.server.connect()
             nvim.server.wait_sent("selection_changed", lambda sent: True)
@@ -58,7 +58,7 @@ def settle(nvim):
     nvim.lua("""
       settled = false
       vim.uv.update_time() -- as the tracker does
-      vim.defer_fn(function() settled = true end, 2 * require("claude-ide.config").get().selection.debounce_ms)
+      vim.defer_fn(function() settled = true end, 2 * Ide.config.get().selection.debounce_ms)
     """)
     nvim.wait("settled", what="the pause to be over")
     return nvim.server.sent("selection_changed")
@@ -262,13 +262,13 @@ def test_switching_off_takes_back_what_was_reported_and_on_tells_again(editor):
     nvim = editor()
     nvim.keys("ve")
     wait_text(nvim, "one")
-    assert nvim.lua("return require('claude-ide.context.selection').toggle()") is False
+    assert nvim.lua("return Ide.selection.toggle()") is False
     wait_nothing_known(nvim)
     nvim.keys("<Esc>jll")
     nvim.wait(lambda: nvim.cursor() == (2, 4))
     assert len(settle(nvim)) == len(nvim.server.sent("selection_changed"))
     assert "filePath" not in settle(nvim)[-1]
-    assert nvim.lua("return require('claude-ide.context.selection').toggle()") is True
+    assert nvim.lua("return Ide.selection.toggle()") is True
     wait_cursor(nvim, 1, 4)
 
 
@@ -278,7 +278,7 @@ def test_switched_off_in_the_configuration_nothing_is_reported(editor):
     nvim.keys("ve<Esc>j")
     nvim.wait(lambda: nvim.cursor() == (2, 2))
     assert settle(nvim) == []
-    nvim.lua("require('claude-ide.context.selection').enable()")
+    nvim.lua("Ide.selection.enable()")
     wait_cursor(nvim, 1, 2)
 
 
@@ -389,7 +389,7 @@ def test_nobody_connected_means_no_autocommand_for_the_cursor(editor):
     assert nvim.lua(f"return {groups}") == ["claude-ide.selection", "claude-ide.selection.live"]
     nvim.server.disconnect()
     assert nvim.lua(f"return {groups}") == ["claude-ide.selection"]
-    nvim.lua("require('claude-ide.server').stop()")
+    nvim.lua("Ide.server.stop()")
     assert nvim.lua(f"return {groups}") == []
 
 

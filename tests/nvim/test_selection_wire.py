@@ -79,7 +79,7 @@ def test_a_private_file_is_neither_told_nor_found(editor, connect):
 
 def test_a_restart_of_the_server_keeps_telling(editor, connect):
     connect(editor)
-    editor.lua('require("claude-ide.server").restart()')
+    editor.lua("Ide.server.restart()")
     client = connect(editor)
     editor.keys("jV")
     client.wait_notification("selection_changed", match=lambda sent: sent["text"] == "two")

@@ -15,13 +15,13 @@ from harness.client import Client, RpcError, ToolError
 
 pytestmark = pytest.mark.dealt
 
-START = 'return assert(require("claude-ide.server").start())'
+START = "return assert(Ide.server.start())"
 
 RECORD = """
 received = {}
 for _, name in ipairs({ "server_started", "server_stopping", "server_stopped", "client_connected", "client_ready", "client_changed",
                         "client_disconnected" }) do
-  require("claude-ide.base.bus").on(name, function(client)
+  Ide.bus.on(name, function(client)
     received[#received + 1] = name .. ((client and client.id) and (" " .. client.id) or "")
   end)
 end
@@ -30,7 +30,7 @@ end
 # A tool controlled by the test, in place of a real one without arguments.
 TOOL = """
 calls, cancelled = {}, {}
-require("claude-ide.tools.claude_client").close_tab = {
+Ide.claude_client.close_tab = {
   run = function(args, respond, call)
     calls[#calls + 1] = { args = args, respond = respond, call = call }
     if on_call then on_call(args, respond, call) end
@@ -45,7 +45,7 @@ def lock_paths(nvim) -> list[Path]:
 
 
 def clients(nvim):
-    return nvim.lua('return require("claude-ide.server").clients()')
+    return nvim.lua("return Ide.server.clients()")
 
 
 # Lock file and exit
@@ -72,7 +72,7 @@ def test_writes_to_the_xdg_folder_too_where_a_cli_has_made_it_and_leaves_locks_o
     (folders[0] / "4712.lock").write_text("no JSON")
     info = nvim.lua(START)
     assert [Path(path).parent for path in info["lock_files"]] == folders
-    nvim.lua('require("claude-ide.server").stop()')
+    nvim.lua("Ide.server.stop()")
     assert not [path for path in info["lock_files"] if Path(path).exists()]
     assert [path.name for path in lock_paths(nvim)] == ["4711.lock", "4712.lock"]
 
@@ -86,28 +86,28 @@ def test_follows_claude_config_dir(start_nvim, tmp_path):
 
 def test_stop_removes_the_lock_file_and_says_goodbye(nvim, connect):
     client = connect(nvim)
-    nvim.lua('require("claude-ide.server").stop()')
+    nvim.lua("Ide.server.stop()")
     assert lock_paths(nvim) == []
     assert client.wait_closed()[0] == 1001
     assert clients(nvim) == []
-    assert nvim.lua('return require("claude-ide.server").is_running()') is False
-    assert nvim.lua('return { require("claude-ide.server").notify("x", {}) }')[1] == "the server does not run"
+    assert nvim.lua("return Ide.server.is_running()") is False
+    assert nvim.lua('return { Ide.server.notify("x", {}) }')[1] == "the server does not run"
 
 
 def test_a_client_that_takes_the_plugin_for_too_old_is_warned_of_once(start_nvim, connect):
     nvim = start_nvim(notices=True)
     one, two = connect(nvim), connect(nvim)
     one.notify("ide_connected", {"pid": 4711, "isPluginVersionUnsupported": False})
-    nvim.wait("require('claude-ide.server').client(1).pid == 4711", what="the process")
+    nvim.wait("Ide.server.client(1).pid == 4711", what="the process")
     assert nvim.notices() == []
     for client in (one, two, one):
         client.notify("ide_connected", {"pid": 4712, "isPluginVersionUnsupported": True})
-    nvim.wait("require('claude-ide.server').client(2).unsupported", what="the second client's word")
+    nvim.wait("Ide.server.client(2).unsupported", what="the second client's word")
     nvim.wait_notice("is too old for it")
     assert len(nvim.notices()) == 1
     one.notify("ide_connected", {"pid": 4713})
-    nvim.wait("require('claude-ide.server').client(1).pid == 4713", what="the process")
-    assert nvim.lua("return require('claude-ide.server').client(1).unsupported") is False
+    nvim.wait("Ide.server.client(1).pid == 4713", what="the process")
+    assert nvim.lua("return Ide.server.client(1).unsupported") is False
 
 
 @pytest.mark.every_nvim
@@ -128,10 +128,10 @@ def test_a_port_that_is_taken_is_an_answer_not_an_error(start_nvim):
     first = start_nvim()
     port = first.lua(START)["port"]
     second = start_nvim(opts={"server": {"port": port}})
-    info, err = second.lua('local info, err = require("claude-ide.server").start() return { info or vim.NIL, err }')
+    info, err = second.lua("local info, err = Ide.server.start() return { info or vim.NIL, err }")
     assert info is None
     assert str(port) in err and "in use" in err
-    assert second.lua('return require("claude-ide.server").is_running()') is False
+    assert second.lua("return Ide.server.is_running()") is False
 
 
 @pytest.mark.every_nvim
@@ -144,7 +144,7 @@ def test_modules_that_are_loaded_anew_take_the_server_over(nvim, connect):
         for name in pairs(package.loaded) do
           if name:find("^claude%-ide") then package.loaded[name] = nil end
         end
-        assert(require("claude-ide.library.native").load())
+        assert(Ide.native.load())
         assert(require("claude-ide").connect())
         """
     )
@@ -178,7 +178,7 @@ def test_events_come_in_the_order_in_which_they_happened(nvim, connect):
     client = connect(nvim)
     client.close()
     nvim.wait("vim.startswith(received[#received], 'client_disconnected')")
-    nvim.lua('require("claude-ide.server").stop()')
+    nvim.lua("Ide.server.stop()")
     received = [event.split()[0] for event in nvim.lua("return received")]
     order = "server_started client_connected client_ready client_disconnected server_stopping server_stopped"
     assert [event for event in received if event != "client_changed"] == order.split(" ")
@@ -193,11 +193,11 @@ def test_events_come_in_the_order_in_which_they_happened(nvim, connect):
 def test_a_failing_subscriber_does_not_keep_others_from_being_told(nvim, connect):
     nvim.lua(
         """
-        local server = require("claude-ide.server")
-        require("claude-ide.base.bus").on("client_ready", function() error("first") end)
+        local server = Ide.server
+        Ide.bus.on("client_ready", function() error("first") end)
         local unsubscribe
-        unsubscribe = require("claude-ide.base.bus").on("client_ready", function() unsubscribe() reported_once = (reported_once or 0) + 1 end)
-        require("claude-ide.base.bus").on("client_ready", function() reported = (reported or 0) + 1 end)
+        unsubscribe = Ide.bus.on("client_ready", function() unsubscribe() reported_once = (reported_once or 0) + 1 end)
+        Ide.bus.on("client_ready", function() reported = (reported or 0) + 1 end)
         """
     )
     connect(nvim)
@@ -213,7 +213,7 @@ def test_a_failing_subscriber_does_not_keep_others_from_being_told(nvim, connect
 
 def test_the_client_that_called_last_is_known(nvim, connect):
     one, two = connect(nvim), connect(nvim)
-    last = 'local client = require("claude-ide.server").last_client() return client and client.id or vim.NIL'
+    last = "local client = Ide.server.last_client() return client and client.id or vim.NIL"
     assert nvim.lua(last) is None
     first_id, second_id = (client["id"] for client in clients(nvim))
     two.call("getWorkspaceFolders")
@@ -339,14 +339,12 @@ def test_a_call_is_answered_by_the_first_answer_whatever_a_tool_does(nvim, conne
                 client.call("close_tab", tab_name="x")
         nvim.lua("calls[#calls].respond(nil, { code = 'failed', message = 'late' })")
     nvim.wait(lambda: "afterwards" in nvim.log(), what="the failure after an answer in the log")
-    nvim.lua(
-        'on_call = nil require("claude-ide.tools.claude_client").close_tab.cancel = function() error("in cancel") end'
-    )
+    nvim.lua('on_call = nil Ide.claude_client.close_tab.cancel = function() error("in cancel") end')
     for name in ("x", "y"):
         client.cancel(client.start_call("close_tab", tab_name=name))
     nvim.lua("function on_call(_, respond) respond({ closed = true }) end")
     assert client.call("close_tab", tab_name="z") == ["TAB_CLOSED"]
-    nvim.lua('require("claude-ide.tools.claude_client").close_tab = { walk = true }')
+    nvim.lua("Ide.claude_client.close_tab = { walk = true }")
     with pytest.raises(ToolError, match="cannot run close_tab"):
         client.call("close_tab", tab_name="x")
 
@@ -366,14 +364,11 @@ def test_a_cancelled_call_cancels_its_tool_once(nvim, connect):
 
 
 @pytest.mark.every_nvim
-@pytest.mark.parametrize("end", ['require("claude-ide.server").stop()', 'vim.cmd("qa!")'])
+@pytest.mark.parametrize("end", ["Ide.server.stop()", 'vim.cmd("qa!")'])
 def test_answers_that_are_given_while_stopping_leave_before_the_end(nvim, connect, end):
     """So quitting answers a pending diff instead of dropping it."""
     client = connect(nvim)
-    nvim.lua(
-        TOOL
-        + 'require("claude-ide.base.bus").on("server_stopping", function() calls[1].respond({ closed = true }) end)'
-    )
+    nvim.lua(TOOL + 'Ide.bus.on("server_stopping", function() calls[1].respond({ closed = true }) end)')
     request = client.start_call("close_tab", tab_name="x")
     nvim.wait("#calls == 1")
     nvim.lua("local code = ... vim.schedule(function() loadstring(code)() end)", end)
@@ -386,10 +381,8 @@ def test_answers_that_are_given_while_stopping_leave_before_the_end(nvim, connec
 
 def test_a_notification_that_cannot_be_sent_is_an_answer(nvim, connect):
     connect(nvim)
-    notify = 'local sent, err = require("claude-ide.server").notify(...) return { sent or false, err or "" }'
-    sent, err = nvim.lua(
-        'local sent, err = require("claude-ide.server").notify("x", { print }) return { sent or false, err }'
-    )
+    notify = 'local sent, err = Ide.server.notify(...) return { sent or false, err or "" }'
+    sent, err = nvim.lua('local sent, err = Ide.server.notify("x", { print }) return { sent or false, err }')
     assert sent is False and "function" in err
     sent, err = nvim.lua(notify, "at_mentioned", {"filePath": "/a"}, 99999)
     assert sent is False and "99999" in err
@@ -401,8 +394,8 @@ def test_a_notification_that_cannot_be_sent_is_an_answer(nvim, connect):
 
 def test_the_log_holds_both_sides_in_one_form_and_only_its_owner_reads_it(nvim, connect):
     connect(nvim)
-    nvim.lua('require("claude-ide.server").stop()')
-    path = Path(nvim.lua('return require("claude-ide.base.log").path()'))
+    nvim.lua("Ide.server.stop()")
+    path = Path(nvim.lua("return Ide.log.path()"))
     assert path.stat().st_mode & 0o777 == 0o600
     lines = nvim.log().splitlines()
     assert lines
@@ -418,7 +411,7 @@ def test_the_log_never_holds_the_token(start_nvim, connect):
     client = connect(nvim)
     client.call("getWorkspaceFolders")
     token = nvim.locks()[0]["authToken"]
-    nvim.lua('require("claude-ide.server").restart()')
+    nvim.lua("Ide.server.restart()")
     assert len(nvim.log()) > 200
     assert token not in nvim.log()
 
@@ -427,7 +420,7 @@ def test_log_lines_below_the_level_cost_nothing_and_do_not_appear(start_nvim):
     nvim = start_nvim(opts={"log": {"level": "warn"}})
     nvim.lua(
         """
-        local log = require("claude-ide.base.log")
+        local log = Ide.log
         log.info("quiet %s", function() expensive = true return "" end)
         log.warn("loud %s %d %s", function() return "lazily" end, 7, { a = 1 })
         log.error("100% of it")
@@ -446,12 +439,12 @@ def test_log_lines_below_the_level_cost_nothing_and_do_not_appear(start_nvim):
 def test_the_log_is_bounded(nvim):
     nvim.lua(
         """
-        local log = require("claude-ide.base.log")
+        local log = Ide.log
         local line = ("x"):rep(64 * 1024)
         for _ = 1, 200 do log.info(line) end
         """
     )
-    path = Path(nvim.lua('return require("claude-ide.base.log").path()'))
+    path = Path(nvim.lua("return Ide.log.path()"))
     assert 0 < path.stat().st_size <= 4 * 1024 * 1024 + 70000
     assert 0 < path.with_name(path.name + ".1").stat().st_size <= 4 * 1024 * 1024 + 70000
     assert len(list(path.parent.glob("claude-ide*"))) == 2
@@ -464,7 +457,7 @@ def test_nothing_is_said_in_the_users_face(nvim, connect):
     client.call("getWorkspaceFolders")
     client.drop()
     nvim.wait(lambda: clients(nvim) == [])
-    nvim.lua('require("claude-ide.server").restart()')
+    nvim.lua("Ide.server.restart()")
     assert nvim.lua("return vim.fn.execute('messages')") == before
 
 
@@ -472,9 +465,9 @@ def test_nothing_is_said_in_the_users_face(nvim, connect):
 def test_strangers_that_hold_all_descriptors_make_room(start_nvim, connect):
     nvim = start_nvim(reads_ahead=True)
     connect(nvim).close()
-    nvim.wait("#require('claude-ide.server').clients() == 0")
+    nvim.wait("#Ide.server.clients() == 0")
     nvim.modules_are_cached()  # none can be read below
-    port = nvim.lua("return require('claude-ide.server').info().port")
+    port = nvim.lua("return Ide.server.info().port")
     folder = Path(f"/proc/{nvim.server_pid}/fd")
     used = len(list(folder.iterdir()))
     _, hard = resource.prlimit(nvim.server_pid, resource.RLIMIT_NOFILE)

@@ -20,7 +20,7 @@ vim.ui.select = function(items, opts, on_choice)
   if answer then on_choice(items[answer], answer) else on_choice(nil) end
 end
 """
-LIVE = "vim.tbl_map(function(live) return live.id end, require('claude-ide.sessions').live())"
+LIVE = "vim.tbl_map(function(live) return live.id end, Ide.sessions.live())"
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_a_connected_cli_brings_the_sessions_of_its_account(start_nvim, connect,
     nvim.wait(f"return vim.list_contains({LIVE}, '{paid}')", what="the session of the other account")
     assert choose(nvim) == ["1h  working  ~/.claude-work  main  paid for", "2h           ~/.claude       main  mine"]
     client.close()
-    nvim.wait("#require('claude-ide.server').clients() == 0", what="the client to be gone")
+    nvim.wait("#Ide.server.clients() == 0", what="the client to be gone")
     assert len(choose(nvim)) == 2, "they stay"
     nvim.cmd("Claude board")
     nvim.wait(
@@ -108,4 +108,4 @@ def test_a_session_goes_on_with_its_own_account(start_nvim, sessions, work, proj
         started = cli.starts()[number]
         assert session in started["argv"]
         assert started["env"].get("CLAUDE_CONFIG_DIR") == (other if session == paid else None), (action, session)
-        nvim.lua("require('claude-ide.terminal').close()")
+        nvim.lua("Ide.terminal.close()")

@@ -13,7 +13,7 @@ from harness import left
 pytestmark = pytest.mark.dealt
 
 ASK = """
-local sessions = require("claude-ide.sessions")
+local sessions = Ide.sessions
 answer = nil
 local function done(result, err) answer = { result = result, err = err } end
 """
@@ -23,7 +23,7 @@ local name, file = ...
 opened = opened or {}
 local entry = { changes = {} }
 opened[name] = entry
-entry.close = require("claude-ide.sessions").open(file, function(transcript, err)
+entry.close = Ide.sessions.open(file, function(transcript, err)
   entry.transcript, entry.err = transcript, err
 end, function(delta)
   table.insert(entry.changes, delta)
@@ -143,7 +143,7 @@ def test_nothing_is_heard_after_a_cancel_which_may_come_from_the_hits_themselves
     claude.write(nvim.project, *[(f"a needle {n}", "no") for n in range(500)])
     nvim.lua(
         """
-        local sessions = require("claude-ide.sessions")
+        local sessions = Ide.sessions
         received, hits, ended = 0, 0, false
         local function hear() received = received + 1 end
         for _ = 1, 20 do
@@ -168,11 +168,11 @@ def test_works_beside_the_server_and_after_it(nvim, claude, connect):
     client = connect(nvim)
     open_transcript(nvim, claude.path(nvim.project, session))
     assert client.call("getWorkspaceFolders")
-    nvim.lua('require("claude-ide.server").stop()')
+    nvim.lua("Ide.server.stop()")
     append(claude.path(nvim.project, session), prompt("more", 9))
     nvim.wait("#opened.t.changes > 0")
     assert len(ask(nvim, "sessions.list({}, done)")[0]) == 1
-    nvim.lua('require("claude-ide.server").start()')
+    nvim.lua("Ide.server.start()")
     assert connect(nvim).call("getWorkspaceFolders")
 
 
@@ -182,8 +182,8 @@ def test_knows_the_session_in_our_terminal(start_nvim, claude, tmp_path, command
     program.write_text(f"#!/bin/sh\n{command}\n")
     program.chmod(0o755)
     nvim = start_nvim(opts={"terminal": {"command": [str(program)]}})
-    nvim.lua('require("claude-ide.sessions").attach(); require("claude-ide.terminal").open()')
-    job = nvim.wait('return vim.b[require("claude-ide.terminal").bufnr()].terminal_job_pid')
+    nvim.lua("Ide.sessions.attach(); Ide.terminal.open()")
+    job = nvim.wait("return vim.b[Ide.terminal.bufnr()].terminal_job_pid")
     if not command.startswith("exec"):
         children = Path(f"/proc/{job}/task/{job}/children")
         if not children.exists():
@@ -191,7 +191,7 @@ def test_knows_the_session_in_our_terminal(start_nvim, claude, tmp_path, command
         job = int(nvim.wait(lambda: children.read_text().split())[0])
     claude.record(claude.sleeper(), "other", "idle")
     claude.record(job, "ours", "idle")
-    nvim.wait('(require("claude-ide.terminal").session() or {}).id == "ours"')
+    nvim.wait('(Ide.terminal.session() or {}).id == "ours"')
 
 
 def test_looks_where_claude_keeps_its_files(start_nvim, tmp_path):
@@ -207,8 +207,8 @@ def test_looks_where_claude_keeps_its_files(start_nvim, tmp_path):
 def test_an_odd_request_is_a_clear_error(nvim):
     errors = nvim.lua(
         """
-        local native = require("claude-ide.library.native")
-        require("claude-ide.sessions").attach()
+        local native = Ide.native
+        Ide.sessions.attach()
         local function err(request) return (select(2, native.session_request(request))) end
         return {
           err('{"dance":{}}'), err('{"list":{"scope":"moon"}}'), err('{"open":{"file":"x","more":1}}'),
@@ -224,9 +224,7 @@ def test_an_odd_request_is_a_clear_error(nvim):
 
 
 def test_a_request_before_the_start_is_a_clear_error(nvim):
-    err = nvim.lua(
-        """return (select(2, require("claude-ide.library.native").session_request('{"find":{"id":"x"}}')))"""
-    )
+    err = nvim.lua("""return (select(2, Ide.native.session_request('{"find":{"id":"x"}}')))""")
     assert err == "sessions are not watched yet: sessions_start comes first"
 
 
@@ -265,4 +263,4 @@ def test_a_reload_of_the_plugin_begins_anew(nvim, claude):
         """
     )
     assert len(ask(nvim, "sessions.list({}, done)")[0]) == 1
-    nvim.wait('#require("claude-ide.sessions").live() == 1')
+    nvim.wait("#Ide.sessions.live() == 1")

@@ -126,9 +126,7 @@ def test_a_buffer_that_is_wiped_out_ends_it(start_nvim, sessions, project):
 
 def test_a_session_that_is_gone_says_so(start_nvim, sessions, project):
     nvim = start_nvim(notices=True)
-    nvim.lua(
-        "require('claude-ide.sessions.export').open({ id = 'x', file = '/nowhere/x.jsonl', updated = 0, bytes = 0 })"
-    )
+    nvim.lua("Ide.sessions_export.open({ id = 'x', file = '/nowhere/x.jsonl', updated = 0, bytes = 0 })")
     nvim.wait("#notices == 1", what="the notice")
     assert nvim.notices()[0].startswith("The session cannot be exported: ")
 
@@ -138,7 +136,7 @@ def test_a_document_that_is_done_while_they_edit_takes_no_key_of_theirs(start_nv
     nvim = start_nvim(notices=True, args=["a.txt"], files={"a.txt": "first\nsecond\n"})
     nvim.lua(
         """
-        local sessions = require("claude-ide.sessions")
+        local sessions = Ide.sessions
         local open = sessions.open
         sessions.open = function(file, opened, changed)
           return open(file, function(...)
@@ -155,7 +153,7 @@ def test_a_document_that_is_done_while_they_edit_takes_no_key_of_theirs(start_nv
     nvim.lua("deliver()")
     nvim.wait("""
       return #notices == 1 or vim.iter(vim.api.nvim_list_bufs()):any(function(buf)
-        return require('claude-ide.ui.guard').is_waiting('export ' .. buf)
+        return Ide.guard.is_waiting('export ' .. buf)
       end)
     """)
     nvim.keys("d")

@@ -9,7 +9,7 @@ pytestmark = pytest.mark.dealt
 SETUP = """
 notices, read = {}, {}
 vim.notify = function(message) notices[#notices + 1] = message end
-package.preload["claude-ide.transcript"] = function()
+package.preload[Ide("transcript")] = function()
   return { open = function(what, at) read[#read + 1] = { what.file, at.line, vim.api.nvim_get_current_win() } end }
 end
 """
@@ -173,7 +173,7 @@ def test_entries_go_to_the_match_unfold_it_and_light_it(start_nvim, sessions, pr
                 local row, col = unpack(vim.api.nvim_win_get_cursor(0))
                 local last = last_place or ""
                 local here = row .. ":" .. col
-                local view = require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf())
+                local view = Ide.open_views.of_buffer(vim.api.nvim_get_current_buf())
                 if not view or view.busy or #marks ~= 1 or marks[1][2] ~= row - 1 or marks[1][3] ~= col or here == last then
                   return false
                 end
@@ -263,7 +263,7 @@ def test_a_search_ends_at_a_thousand_hits_and_says_so(start_nvim, sessions, proj
 
 # An endless search: the facade's results are held back.
 DEFERRED = """
-local sessions = require("claude-ide.sessions")
+local sessions = Ide.sessions
 local search = sessions.search
 cancelled = 0
 sessions.search = function(opts, on_hits, done)

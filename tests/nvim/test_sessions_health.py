@@ -15,13 +15,13 @@ def health(start_nvim):
     def health(connect=None, live=0):
         """`live`: that many sessions must be known before the check, which does not wait long for them."""
         nvim = start_nvim()
-        nvim.lua("require('claude-ide.health.sessions').ANSWER_MS = 60000")
+        nvim.lua("Ide.health_sessions.ANSWER_MS = 60000")
         if live:
-            nvim.lua("require('claude-ide.sessions').attach()")
-            nvim.wait(f"#require('claude-ide.sessions').live() == {live}", what="the sessions to be known")
+            nvim.lua("Ide.sessions.attach()")
+            nvim.wait(f"#Ide.sessions.live() == {live}", what="the sessions to be known")
         if connect:
             connect(nvim)
-            nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid", what="the client's pid")
+            nvim.wait("(Ide.server.clients()[1] or {}).pid", what="the client's pid")
         nvim.cmd("checkhealth claude-ide")
         text = nvim.wait(
             """

@@ -148,7 +148,7 @@ def test_the_copy_grows_while_its_session_runs(start, sessions, project, kept):
     # It went on without Neovim.
     nvim.quit()
     sessions.reply(project, session, "third")
-    start().lua("require('claude-ide.sessions').attach()")
+    start().lua("Ide.sessions.attach()")
     deadline = time.time() + 60
     while copy.read_text() != file.read_text():
         assert time.time() < deadline, "the next Neovim does not bring the copy up to date"
@@ -239,7 +239,7 @@ def test_whatever_resumes_a_session_puts_it_back(start, sessions, project, tmp_p
     elif by == "chat":
         nvim.cmd(f"Claude chat --resume {session}")
     else:
-        prompt = "require('claude-ide.outbox').send({ kind = 'board', session = ..., text = 'go on', ran = false })"
+        prompt = "Ide.outbox.send({ kind = 'board', session = ..., text = 'go on', ran = false })"
         nvim.lua(prompt, session)
     nvim.wait(lambda: file.exists() and len(cli.starts()) == 1, what="the file and the CLI")
     assert file.read_text() == text

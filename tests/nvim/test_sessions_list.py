@@ -18,7 +18,7 @@ vim.ui.select = function(items, opts, on_choice)
   local answer = table.remove(answers, 1)
   if answer then on_choice(items[answer], answer) else on_choice(nil) end
 end
-package.preload["claude-ide.transcript"] = function()
+package.preload[Ide("transcript")] = function()
   return { open = function(what, at) read[#read + 1] = { what, at } end }
 end
 """
@@ -170,7 +170,7 @@ def test_what_takes_long_does_not_come_into_what_is_typed(start, sessions, proje
     nvim = start()
     nvim.lua(
         """
-        local name, catalogue = ..., require("claude-ide.sessions.catalogue")
+        local name, catalogue = ..., Ide.sessions_catalogue
         local ask = catalogue[name]
         catalogue[name] = function(what, done)
           return ask(what, function(...)
@@ -276,9 +276,9 @@ def test_asks_before_it_ends_the_cli_that_runs(start, sessions, project):
         "Keep it and resume “The parser” in another terminal",
     ]
     assert session not in "\n".join(nvim.screen())
-    pid = nvim.lua("return vim.b[require('claude-ide.terminal').bufnr()].terminal_job_pid")
+    pid = nvim.lua("return vim.b[Ide.terminal.bufnr()].terminal_job_pid")
     sessions.record(pid, "other", "busy", project)
-    nvim.wait("require('claude-ide.terminal').session() ~= nil", what="the record to be seen")
+    nvim.wait("Ide.terminal.session() ~= nil", what="the record to be seen")
     assert choose(nvim, 1, 2, 2)[-1]["prompt"] == "Claude is already running (working)"
     nvim.wait_screen(f"args: --resume {session}")
 
@@ -292,7 +292,7 @@ def test_a_session_that_runs_elsewhere_is_not_resumed_without_a_word(start, sess
     asked = choose(nvim, 1, 2)[-1]
     assert asked["prompt"] == f"This session runs in another terminal (pid {pid}, working)"
     assert asked["lines"] == ["Fork it: continue in a copy", "Resume it here too"]
-    assert nvim.lua("return require('claude-ide.terminal').is_running()") is False
+    assert nvim.lua("return Ide.terminal.is_running()") is False
     choose(nvim, 1, 2, 1)
     nvim.wait_screen(f"args: --resume {session} --fork-session")
 
@@ -315,13 +315,13 @@ def test_the_session_in_the_terminal_is_gone_to(start, sessions, project):
     nvim = start()
     nvim.cmd("Claude")
     nvim.wait_screen("args:")
-    pid = nvim.lua("return vim.b[require('claude-ide.terminal').bufnr()].terminal_job_pid")
+    pid = nvim.lua("return vim.b[Ide.terminal.bufnr()].terminal_job_pid")
     nvim.cmd("Claude hide")
     sessions.record(pid, session, "idle", project)
-    nvim.wait("require('claude-ide.terminal').session() ~= nil", what="the record to be seen")
+    nvim.wait("Ide.terminal.session() ~= nil", what="the record to be seen")
     actions = choose(nvim, 1, 2)[-1]
     assert actions["lines"][1] == "Go to its terminal"
-    nvim.wait("require('claude-ide.terminal').is_visible()")
+    nvim.wait("Ide.terminal.is_visible()")
     assert nvim.lua("return vim.b.terminal_job_pid") == pid
 
 
@@ -332,7 +332,7 @@ def test_a_session_whose_folder_is_gone_goes_on_elsewhere_only_if_the_user_says_
     session = sessions.write(gone, ("one", "ok"), title="The parser")
     gone.rmdir()
     nvim = start()
-    runs = "return require('claude-ide.terminal').is_running() or #require('claude-ide.chat').list() > 0"
+    runs = "return Ide.terminal.is_running() or #Ide.chat.list() > 0"
     command = "Claude sessions resume" if way == "terminal" else "Claude chat --resume"
     (asked,) = choose(nvim, 2, command=f"{command} {session}")
     assert asked["prompt"].startswith("“The parser” began in ")
@@ -345,7 +345,7 @@ def test_a_session_whose_folder_is_gone_goes_on_elsewhere_only_if_the_user_says_
         nvim.wait_screen(f"args: --resume {session}")
         nvim.wait_screen("in: project")
     else:
-        nvim.wait(lambda: nvim.lua("return (require('claude-ide.chat').list()[1] or {}).cwd") == str(project))
+        nvim.wait(lambda: nvim.lua("return (Ide.chat.list()[1] or {}).cwd") == str(project))
 
 
 # ── for scripts and maps ──
@@ -408,7 +408,7 @@ def test_each_action_without_an_id_shows_the_list_for_it(start, sessions, projec
     nvim = start()
     nvim.lua("""
       acted = {}
-      require("claude-ide.terminal.session_actions").run = function(name, item) acted[#acted + 1] = { name, item.summary.id } end
+      Ide.session_actions.run = function(name, item) acted[#acted + 1] = { name, item.summary.id } end
     """)
     for count, action in enumerate(("resume", "fork", "export"), 1):
         shown = choose(nvim, 1, command=f"Claude sessions {action}")[-1]

@@ -102,7 +102,7 @@ def test_a_name_given_in_the_cli_is_taken_up_by_an_open_transcript(start_nvim, s
     nvim = start_nvim(notices=True)
     nvim.cmd(f"Claude transcript {session}")
     nvim.wait("vim.fn.bufname():find('/fix it$') ~= nil", what="the transcript")
-    nvim.wait("require('claude-ide.sessions').live()[1]", what="the session")
+    nvim.wait("Ide.sessions.live()[1]", what="the session")
     sessions.append(project, session, {"type": "custom-title", "customTitle": "Mine"})
     sessions.record(pid, session, "idle", project, name="Mine", nameSource="user")
     nvim.wait("vim.fn.bufname():find('/Mine$') ~= nil", what="the name of the buffer")
@@ -146,8 +146,8 @@ def test_one_that_is_just_being_written_to_is_left_alone(nvim, session, file, se
     with file.open("a") as transcript:
         transcript.write('{"type":"assistant","mess')
     before = file.read_bytes()
-    nvim.lua("require('claude-ide.sessions').attach()")
-    nvim.wait("require('claude-ide.sessions').live()[1]", what="the session")
+    nvim.lua("Ide.sessions.attach()")
+    nvim.wait("Ide.sessions.live()[1]", what="the session")
     nvim.lua("require('claude-ide').sessions.rename(...)", session, "The parser")
     nvim.wait_notice("The session cannot be renamed: it is being written to just now, try again")
     assert file.read_bytes() == before and not beside(file).exists()
@@ -162,11 +162,11 @@ def test_what_cannot_be_written_leaves_the_title_of_before(nvim, session, file, 
         beside(file).write_text(json.dumps({"customTitle": title}))
     item = {"summary": {"id": session, "file": str(file), "title": "x"}}
     file.unlink()
-    nvim.lua("require('claude-ide.sessions.rename').run(...)", item, "After")
+    nvim.lua("Ide.sessions_rename.run(...)", item, "After")
     nvim.wait_notice("The session cannot be renamed: No such file")
     assert not file.exists(), "a transcript that is gone stays gone"
     file.symlink_to("/dev/full")
-    nvim.lua("require('claude-ide.sessions.rename').run(...)", item, "After")
+    nvim.lua("Ide.sessions_rename.run(...)", item, "After")
     nvim.wait_notice("The session cannot be renamed: it is not a file")
     assert beside(file).exists() == bool(title)
     assert title is None or json.loads(beside(file).read_text()) == {"customTitle": title}

@@ -34,12 +34,12 @@ def in_terminal(start, sessions):
     def in_terminal(notify=None):
         nvim = start(opts={**SLEEPING, "notify": notify or {"min_turn_ms": 0}}, connected=False)
         nvim.keys(":Claude<CR>")
-        nvim.wait("require('claude-ide.terminal').is_visible()", what="the terminal")
-        pid = nvim.lua("return vim.b[require('claude-ide.terminal').bufnr()].terminal_job_pid")
+        nvim.wait("Ide.terminal.is_visible()", what="the terminal")
+        pid = nvim.lua("return vim.b[Ide.terminal.bufnr()].terminal_job_pid")
 
         def does(status, **more):
             sessions.record(pid, "s", status, nvim.project, **more)
-            state = "((require('claude-ide.terminal').session() or {}).state or {})"
+            state = "((Ide.terminal.session() or {}).state or {})"
             nvim.wait(f"{state}.activity == '{KNOWN[status]}'", what=status)
 
         nvim.does = does
@@ -58,14 +58,14 @@ def shows(nvim, text):
 
 def hide(nvim):
     nvim.cmd("Claude hide")
-    nvim.wait("not require('claude-ide.terminal').is_visible()")
+    nvim.wait("not Ide.terminal.is_visible()")
 
 
 def notices(nvim):
     """All notices, once every state so far has lasted long enough for one: timers fire in the order of their ends."""
     nvim.lua("""
       passed = false
-      vim.defer_fn(function() passed = true end, require("claude-ide.requests.notify").settle_ms + 100)
+      vim.defer_fn(function() passed = true end, Ide.requests_notify.settle_ms + 100)
     """)
     nvim.wait("passed")
     return nvim.notices()
@@ -115,7 +115,7 @@ def test_the_statusline_says_the_permission_mode_of_the_last_prompt(start_nvim, 
         shows(nvim, f"Claude idle · {shown}")
         assert nvim.lua("return require('claude-ide').statusline.mode()") == shown
     # No disk is read where no state has changed.
-    nvim.lua("require('claude-ide.sessions').stored = function() error('read') end")
+    nvim.lua("Ide.sessions.stored = function() error('read') end")
     assert nvim.lua(f"return {TEXT}") == "Claude idle · accept edits"
 
 
@@ -131,7 +131,7 @@ def test_of_several_sessions_it_says_how_many_do_what(start, sessions, connect):
 def test_sessions_elsewhere_are_not_this_neovims(start, sessions):
     nvim = start()
     sessions.record(sessions.sleeper(), "x", "busy")
-    nvim.wait("#require('claude-ide.sessions').live() == 1", what="the other session")
+    nvim.wait("#Ide.sessions.live() == 1", what="the other session")
     shows(nvim, "Claude")
     assert nvim.lua("return require('claude-ide').status().sessions") == []
     assert nvim.events() == []
@@ -140,11 +140,11 @@ def test_sessions_elsewhere_are_not_this_neovims(start, sessions):
 def test_a_process_that_ended_runs_no_session_though_nobody_told_of_its_end_yet(start, sessions):
     nvim = start(connected=False)
     sessions.record(sessions.sleeper(), "s", cwd=nvim.project)
-    nvim.lua("require('claude-ide.sessions').attach()")
-    running = "require('claude-ide.sessions.catalogue').running('s')"
+    nvim.lua("Ide.sessions.attach()")
+    running = "Ide.sessions_catalogue.running('s')"
     nvim.wait(f"{running} ~= nil", what="it to be known")
     nvim.lua(
-        "local sessions = require('claude-ide.sessions') local reported = sessions.live() sessions.live = function() return reported end"
+        "local sessions = Ide.sessions local reported = sessions.live() sessions.live = function() return reported end"
     )
     assert nvim.lua(f"return {running} ~= nil")
     sessions.close()
@@ -233,7 +233,7 @@ def test_a_session_that_was_there_before_is_reported_when_it_connects_and_over_c
     nvim.wait("#events == 1")
     assert nvim.lua("return events[1][1]") == "ClaudeWorking"
     nvim.client.close()
-    nvim.wait("#require('claude-ide.server').clients() == 0")
+    nvim.wait("#Ide.server.clients() == 0")
     connect(nvim)
     nvim.wait("#require('claude-ide').status().sessions == 1", what="the session, connected again")
     sessions.record(os.getpid(), "new")
@@ -373,7 +373,7 @@ def test_a_wait_that_a_card_has_answered_is_not_reported_either(start, sessions)
 
 def test_a_wait_that_is_recorded_just_after_a_decision_may_still_be_that_of_the_diff(start, sessions):
     nvim = start(files={"a.txt": "one\n"})
-    nvim.lua("require('claude-ide.requests.notify').grace_ms = 60000")
+    nvim.lua("Ide.requests_notify.grace_ms = 60000")
     sessions.record(os.getpid(), "s", "busy")
     nvim.wait("#events == 1")
     request = propose(nvim)
@@ -436,7 +436,7 @@ def test_the_bell_rings_and_the_terminal_is_asked_for_a_notification(in_terminal
 
 def test_in_tmux_it_is_wrapped_and_nothing_of_the_text_ends_it(start):
     nvim = start(connected=False, env={"TMUX": "/tmp/tmux,1,0"})
-    assert nvim.lua("return require('claude-ide.base.tty').notify(...)", "4;1;a\x1b\\b\x07c\x9cd") is True
+    assert nvim.lua("return Ide.tty.notify(...)", "4;1;a\x1b\\b\x07c\x9cd") is True
     wrapped = b"\x1bPtmux;\x1b\x1b]9; 4;1;a \\b c d\x1b\x1b\\\x1b\\"
     nvim.terminal.wait(lambda: wrapped in nvim.terminal.raw, what="the wrapped sequence")
 
@@ -451,7 +451,7 @@ def test_a_record_of_another_shape_leaves_the_rest_as_it_is(start, sessions):
     (folder / f"{pid}.json").write_text('{"pid": "x"}')
     nvim = start()
     shows(nvim, "Claude")
-    nvim.wait("require('claude-ide.server').clients()[1].pid", what="the client's pid")
+    nvim.wait("Ide.server.clients()[1].pid", what="the client's pid")
     assert nvim.notices() == []
     nvim.cmd("Claude status")
     (line,) = nvim.notices()
@@ -463,9 +463,9 @@ def test_a_record_of_another_shape_leaves_the_rest_as_it_is(start, sessions):
 def test_a_cli_that_dies_out_of_sight_is_reported_once(in_terminal):
     nvim = in_terminal()
     hide(nvim)
-    nvim.lua("vim.uv.kill(vim.b[require('claude-ide.terminal').bufnr()].terminal_job_pid, 'sigkill')")
+    nvim.lua("vim.uv.kill(vim.b[Ide.terminal.bufnr()].terminal_job_pid, 'sigkill')")
     nvim.wait("#notices > 0", what="the notice")
-    nvim.wait("not require('claude-ide.terminal').is_running()", what="the end")
+    nvim.wait("not Ide.terminal.is_running()", what="the end")
     assert notices(nvim) == ["Claude exited (code 137). `:Claude --continue` resumes the session."]
 
 

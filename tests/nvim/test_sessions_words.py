@@ -13,7 +13,7 @@ def call(nvim):
 
     def call(module, function, *args):
         return nvim.lua(
-            "local module, name = ... return require('claude-ide.' .. module)[name](select(3, ...))",
+            "local module, name = ... return Ide[module][name](select(3, ...))",
             module,
             function,
             *args,
@@ -24,7 +24,7 @@ def call(nvim):
 
 def test_a_duration_is_as_short_as_it_can_be(call):
     said = {400: "0 s", 61_000: "1 min", 59.6 * MINUTE: "1 h 0 min", 150 * MINUTE: "2 h 30 min"}
-    assert {milliseconds: call("sessions.phrases", "duration", milliseconds) for milliseconds in said} == said
+    assert {milliseconds: call("sessions_phrases", "duration", milliseconds) for milliseconds in said} == said
 
 
 def test_a_state_says_what_is_waited_for(call):
@@ -33,12 +33,12 @@ def test_a_state_says_what_is_waited_for(call):
         ({"activity": "waiting", "waiting_for": "input"}, "waiting: answer"),
         ({"activity": "waiting", "waiting_for": "other"}, "waiting"),
     ]:
-        assert call("sessions.phrases", "activity", state) == said
+        assert call("sessions_phrases", "activity", state) == said
 
 
 def test_a_title_is_one_line_without_control_characters(call):
-    assert call("sessions.phrases", "title", {"id": "x", "title": "a\n\tb\x1b[31m \x9bc"}) == "a b [31m c"
-    assert call("sessions.phrases", "title", {"id": "12345678-9", "title": " \n"}) == "Session 12345678"
+    assert call("sessions_phrases", "title", {"id": "x", "title": "a\n\tb\x1b[31m \x9bc"}) == "a b [31m c"
+    assert call("sessions_phrases", "title", {"id": "12345678-9", "title": " \n"}) == "Session 12345678"
 
 
 def test_what_is_too_wide_is_cut_at_a_whole_character_and_of_a_path_the_end_stays(call):
@@ -49,7 +49,7 @@ def test_what_is_too_wide_is_cut_at_a_whole_character_and_of_a_path_the_end_stay
         ("fit_end", "/home/me/projekt", 8, "…projekt"),
         ("fit_end", "/home/日本語", 5, "…本語"),
     ]:
-        assert call("sessions.phrases", function, text, cells) == fitted
+        assert call("sessions_phrases", function, text, cells) == fitted
 
 
 # ── what is new ──
@@ -70,7 +70,7 @@ def steps(nvim):
             local news, progress = {}, nil
             for _, session in ipairs({ ... }) do
               local item
-              progress, item = require("claude-ide.sessions.progress").step(progress, session, 99)
+              progress, item = Ide.sessions_progress.step(progress, session, 99)
               news[#news + 1] = item or "nothing"
             end
             return news

@@ -19,7 +19,7 @@ def has_sigpipe(pid, mask):
 
 def begin(start_nvim, script):
     nvim = start_nvim(opts={"agents": {"shell": {"cmd": ["/bin/sh", "-c", script], "name": "Shell"}}})
-    nvim.lua("require('claude-ide.server').start()")
+    nvim.lua("Ide.server.start()")
     return nvim
 
 
@@ -39,8 +39,8 @@ def test_what_neovim_and_its_agents_do_about_sigpipe_is_theirs(start_nvim):
     nvim = begin(start_nvim, "exec sleep 600")
     assert has_sigpipe(nvim.server_pid, "SigCgt"), "Neovim catches it"
     nvim.cmd("Claude chat --agent shell")
-    nvim.wait("(require('claude-ide.chat').current() or {}).pid ~= nil", what="the agent")
-    agent = nvim.lua("return require('claude-ide.chat').current().pid")
+    nvim.wait("(Ide.chat.current() or {}).pid ~= nil", what="the agent")
+    agent = nvim.lua("return Ide.chat.current().pid")
     child = nvim.lua("return vim.fn.jobpid(vim.fn.jobstart({ 'sleep', '600' }))")
     assert has_sigpipe(nvim.server_pid, "SigCgt") and not has_sigpipe(nvim.server_pid, "SigBlk")
     for pid in (agent, child):

@@ -170,7 +170,7 @@ class Day:
         )
         self.client = connect(self.nvim)
         self.nvim.cmd("Claude serve")
-        self.nvim.wait("require('claude-ide.web').info() ~= nil", what="the page")
+        self.nvim.wait("Ide.web.info() ~= nil", what="the page")
         self.site = Site(self.nvim)
         self.nvim.keys_count()
         self.nvim.lua(WORK + "vim.go.undolevels = 5")
@@ -179,16 +179,14 @@ class Day:
         nvim, contents = self.nvim, f"{self.random.random()}\n"
         path = str(nvim.project / "b.txt")
         asked = self.client.start_call("openDiff", old_file_path=path, new_file_contents=contents, tab_name="t")
-        nvim.wait(
-            "local list = require('claude-ide.edits.proposal').list() return #list == 1 and list[1].seen", what="a diff"
-        )
+        nvim.wait("local list = Ide.proposal.list() return #list == 1 and list[1].seen", what="a diff")
         accepted = self.random.random() < 0.5
         nvim.notify("vim.cmd(...)", "Claude accept" if accepted else "Claude reject no")
         answer = self.client.call_result(asked)
         assert answer[0] == ("FILE_SAVED" if accepted else "DIFF_REJECTED"), answer
         if accepted:
             Path(path).write_text(answer[1])
-        nvim.wait("require('claude-ide.edits.proposal').count() == 0")
+        nvim.wait("Ide.proposal.count() == 0")
 
     def turn(self):
         nvim, turn = self.nvim, Turn(self.nvim, self.client)
@@ -206,24 +204,20 @@ class Day:
         if withdrawn:
             path = str(self.nvim.project / "c.txt")
             other.start_call("openDiff", old_file_path=path, new_file_contents="x\n", tab_name="u")
-            self.nvim.wait("require('claude-ide.edits.proposal').count() == 1")
+            self.nvim.wait("Ide.proposal.count() == 1")
         other.drop()
-        self.nvim.wait(
-            "require('claude-ide.edits.proposal').count() == 0 and #require('claude-ide.server').clients() == 1"
-        )
+        self.nvim.wait("Ide.proposal.count() == 0 and #Ide.server.clients() == 1")
 
     def chat(self):
         words = f"word{self.random.randrange(10**6)}"
         self.nvim.cmd("Claude chat --agent robot")
-        self.nvim.wait("require('claude-ide.chat').current() ~= nil", what="the chat")
+        self.nvim.wait("Ide.chat.current() ~= nil", what="the chat")
         wait_idle(self.nvim)
-        self.nvim.lua(
-            "local chats = require('claude-ide.chat') chats.say(chats.current(), ...)", f"SAY # {words}\n\n- one"
-        )
+        self.nvim.lua("local chats = Ide.chat chats.say(chats.current(), ...)", f"SAY # {words}\n\n- one")
         wait_text(self.nvim, words)
         wait_idle(self.nvim)
         self.nvim.cmd("Claude chat close")
-        self.nvim.wait("require('claude-ide.chat').current() == nil", what="the chat to be closed")
+        self.nvim.wait("Ide.chat.current() == nil", what="the chat to be closed")
 
     def transcript(self):
         self.nvim.cmd(f"Claude transcript {self.session}")

@@ -36,7 +36,8 @@ def test_nothing_is_required_at_startup(start_nvim, tmp_path):
 @pytest.mark.every_nvim
 def test_setup_loads_nothing_but_the_options_reader(start_nvim):
     nvim = start_nvim(init_lua=f"_G.loaded = {LOADED}", reads_ahead=True)
-    assert set(nvim.lua("return _G.loaded")) - {"claude-ide.lazy"} == {"claude-ide", "claude-ide.config"}
+    lazy, config = nvim.lua("return { Ide('lazy'), Ide('config') }")
+    assert set(nvim.lua("return _G.loaded")) - {lazy} == {"claude-ide", config}
 
 
 @pytest.mark.every_nvim
@@ -55,25 +56,25 @@ def test_without_setup_commands_and_maps_are_there_and_no_key_and_no_server_wher
         """
     )
     assert taken == [], "keys of the user"
-    nvim.wait("package.loaded['claude-ide.autostart'] ~= nil", what="the autostart to be considered")
+    nvim.wait("package.loaded[Ide('autostart')] ~= nil", what="the autostart to be considered")
     nvim.lua("vim.wait(0)")
-    assert nvim.lua("return package.loaded['claude-ide.server']") is None
+    assert nvim.lua("return package.loaded[Ide('server')]") is None
     assert nvim.locks() == []
 
 
 @pytest.mark.every_nvim
 def test_it_starts_by_itself_once_there_is_a_screen(start_nvim):
     nvim = start_nvim(opts=None)
-    nvim.wait("require('claude-ide.server').is_running()", what="the server")
+    nvim.wait("Ide.server.is_running()", what="the server")
     (lock,) = nvim.locks()
-    assert lock["port"] == nvim.lua("return require('claude-ide.server').info().port")
+    assert lock["port"] == nvim.lua("return Ide.server.info().port")
 
 
 def test_it_starts_by_itself_when_a_plugin_manager_loads_it_late(start_nvim):
     nvim = start_nvim(opts=None, init_lua="vim.g.loaded_claude_ide = true")
     assert nvim.lua(f"return {LOADED}") == []
     nvim.cmd("unlet g:loaded_claude_ide | runtime plugin/claude-ide.lua")
-    nvim.wait("require('claude-ide.server').is_running()", what="the server")
+    nvim.wait("Ide.server.is_running()", what="the server")
 
 
 @pytest.mark.every_nvim
@@ -132,6 +133,6 @@ def test_no_command_waits_for_a_key_without_the_library(bare, installed):
 
 def test_a_server_that_was_started_by_its_own_module_has_all_features(start_nvim, connect):
     """A configuration may call a module of ours before anything documented."""
-    nvim = start_nvim(init_lua="require('claude-ide.server').start()", opts={"auto_start": True})
-    nvim.wait("package.loaded['claude-ide.app']")
+    nvim = start_nvim(init_lua="Ide.server.start()", opts={"auto_start": True})
+    nvim.wait("package.loaded[Ide('app')]")
     assert '"folders"' in connect(nvim).call("getWorkspaceFolders")[0]

@@ -65,7 +65,7 @@ def out_of_it(nvim):
 def test_claude_starts_the_cli_in_the_project_with_the_port_of_a_running_server(opened, cli):
     nvim = opened(files={"a.txt": "one\n"}, args=["a.txt"])
     (started,) = cli.starts()
-    port = nvim.lua("return require('claude-ide.server').info().port")
+    port = nvim.lua("return Ide.server.info().port")
     assert started["argv"] == []
     assert Path(started["cwd"]).resolve() == nvim.project.resolve()
     assert started["env"]["CLAUDE_CODE_SSE_PORT"] == str(port)
@@ -131,11 +131,11 @@ def test_a_missing_cli_is_one_notice_that_says_what_to_do(start_nvim):
 def test_arguments_for_a_cli_that_runs_are_asked_about(opened, cli):
     nvim = opened()
     nvim.answer(1, 2)
-    nvim.lua("require('claude-ide.terminal').open({ '--resume' })")
+    nvim.lua("Ide.terminal.open({ '--resume' })")
     both = "Keep it and start with --resume in another terminal"
     assert nvim.asked()[0]["lines"] == ["Keep it", "End it and restart with --resume", both]
     assert len(cli.starts()) == 1
-    nvim.lua("require('claude-ide.terminal').open({ '--resume' })")
+    nvim.lua("Ide.terminal.open({ '--resume' })")
     nvim.wait(lambda: len(cli.starts()) == 2, what="the second start")
     assert cli.starts()[1]["argv"] == ["--resume"]
     ready(nvim)
@@ -296,7 +296,7 @@ def test_hiding_the_last_window_leaves_a_file_in_it(opened):
 def test_in_another_tab_page_it_comes_to_where_the_user_is_and_one_of_its_own_is_gone_to(opened):
     nvim = opened()
     nvim.cmd("tabnew")
-    assert nvim.lua("return require('claude-ide.terminal').is_visible()") is False
+    assert nvim.lua("return Ide.terminal.is_visible()") is False
     nvim.cmd("Claude")
     assert nvim.lua("return { vim.fn.tabpagenr(), vim.bo.filetype }") == [2, "claude-terminal"]
     assert nvim.lua("return #vim.fn.win_findbuf(vim.api.nvim_get_current_buf())") == 1
@@ -307,7 +307,7 @@ def test_in_another_tab_page_it_comes_to_where_the_user_is_and_one_of_its_own_is
 
 def test_the_status_says_whether_it_is_open_here_elsewhere_or_hidden(start):
     nvim = start()
-    line = "return require('claude-ide.command.status').line()"
+    line = "return Ide.command_status.line()"
     nvim.cmd("set columns=200")
     reopen(nvim)
     assert "· terminal open ·" in nvim.lua(line)
@@ -408,7 +408,7 @@ def test_a_selection_does_not_keep_the_user_from_typing_in_it(start):
         nvim.keys("<C-\\><C-\\>")
         out_of_it(nvim)
         assert nvim.lua("return vim.fn.visualmode()") == "vV\x16"[at]
-    assert nvim.lua("return #require('claude-ide.terminal').list()") == 2
+    assert nvim.lua("return #Ide.terminal.list()") == 2
     nvim.keys("v\x1b[17~")
     nvim.wait("vim.api.nvim_get_mode().mode == 't'")
     nvim.keys("<C-\\><C-n>v\x1b[17~")
@@ -423,7 +423,7 @@ def test_back_and_hide_work_in_normal_mode_too(opened, cli, is_dead):
     else:
         nvim.keys("<C-\\><C-n>")
     nvim.wait("vim.api.nvim_get_mode().mode == 'nt'", what="Normal mode in the terminal")
-    assert nvim.lua("return #require('claude-ide.terminal').list()") == (0 if is_dead else 1)
+    assert nvim.lua("return #Ide.terminal.list()") == (0 if is_dead else 1)
     nvim.keys("<C-\\><C-\\>")
     out_of_it(nvim)
     assert nvim.lua("return #vim.api.nvim_list_wins()") == 2
@@ -441,7 +441,7 @@ def test_window_keys_work_where_they_are_asked_for(opened):
     ready(nvim)
     nvim.keys("<C-q>")
     nvim.wait("#vim.api.nvim_list_wins() == 1", what="the window to go")
-    assert nvim.lua("return require('claude-ide.terminal').is_running()") is True
+    assert nvim.lua("return Ide.terminal.is_running()") is True
 
 
 FILES = {"a.txt": "one\n", "sub/b.txt": "".join(f"line {n}\n" for n in range(1, 40))}
@@ -561,7 +561,7 @@ def test_what_is_printed_while_the_user_is_elsewhere_stays_in_sight(opened):
     nvim = opened()
     nvim.keys("<C-\\><C-\\>")
     nvim.wait("vim.bo.filetype == ''")
-    nvim.lua("vim.api.nvim_chan_send(vim.b[require('claude-ide.terminal').bufnr()].claude_terminal, 'L')")
+    nvim.lua("vim.api.nvim_chan_send(vim.b[Ide.terminal.bufnr()].claude_terminal, 'L')")
     nvim.wait_screen("line 199")
 
 
@@ -625,13 +625,13 @@ def typed_as_it_ends(opened):
 
     def begin(end, mode, then):
         nvim = opened(files={"a.txt": "one\ntwo\n"}, args=["a.txt"])
-        nvim.lua("require('claude-ide.base.guard_times').closed = 1e6 vim.g.typed = 0")
+        nvim.lua("Ide.guard_times.closed = 1e6 vim.g.typed = 0")
         nvim.cmd("nnoremap <F5> <Cmd>let g:typed += 1<CR>")
         nvim.keys(end)
         nvim.wait(f"vim.api.nvim_get_mode().mode == '{mode}'", what="the end")
         nvim.keys(then + "\x1b[15~")
         nvim.wait("vim.g.typed == 1", what="the keys to be handled")
-        nvim.lua("require('claude-ide.base.guard_times').closed = 1")
+        nvim.lua("Ide.guard_times.closed = 1")
         nvim.keys("d")
         nvim.wait("vim.fn.maparg('d', 'n') == ''", what="the keys to act again")
         return nvim
@@ -686,11 +686,11 @@ def test_close_ends_the_cli(opened, cli):
 def test_closing_the_window_by_hand_only_hides_it_and_wiping_the_buffer_ends_it(opened, cli):
     nvim = opened()
     nvim.cmd("quit")
-    assert nvim.lua("return require('claude-ide.terminal').is_running()") is True
+    assert nvim.lua("return Ide.terminal.is_running()") is True
     out_of_it(nvim)
     reopen(nvim)
     nvim.cmd("bwipeout!")
-    nvim.wait("not require('claude-ide.terminal').is_running()")
+    nvim.wait("not Ide.terminal.is_running()")
     out_of_it(nvim)
     nvim.keys(":Claude<CR>")
     nvim.wait(lambda: len(cli.starts()) == 2, what="a new start")
@@ -772,7 +772,7 @@ def test_a_provider_that_cannot_work_says_why(start):
     nvim.wait_screen("say which program in terminal.external")
     nvim.lua("require('claude-ide').setup({ terminal = { provider = 'none' } })")
     nvim.keys(":Claude --resume<CR>")
-    port = nvim.lua("return require('claude-ide.server').info().port")
+    port = nvim.lua("return Ide.server.info().port")
     nvim.wait_screen(f"CLAUDE_CODE_SSE_PORT={port} claude --resume")
 
 
@@ -794,7 +794,7 @@ def launcher(tmp_path):
 
 
 PATIENT = """
-  local retry = require("claude-ide.base.retry")
+  local retry = Ide.retry
   local until_found = retry.until_found
   function retry.until_found(look, _, done) return until_found(look, 6e5, done) end
 """
@@ -807,7 +807,7 @@ def test_another_terminal_gets_a_command_that_finds_this_neovim(start, tmp_path,
     nvim = start(opts={"terminal": {"provider": "external", "external": ["launcher", *tail], "env": {"SECRET": "x"}}})
     nvim.keys(":Claude --resume<CR>")
     nvim.wait(arguments, what="the other terminal to be started")
-    port = nvim.lua("return require('claude-ide.server').info().port")
+    port = nvim.lua("return Ide.server.info().port")
     (tools,) = [argument for argument in arguments() if argument.startswith("--mcp-config=")]
     (settings,) = [argument for argument in arguments() if argument.startswith("--settings=")]
     (mod,) = [argument for argument in arguments() if argument.startswith("--plugin-dir=")]
@@ -844,23 +844,23 @@ def test_another_terminal_is_opened_once_as_long_as_its_cli_runs(start, tmp_path
     nvim.keys(":Claude<CR>")
     nvim.wait(arguments, what="the other terminal to be started")
     foreign = connect(nvim)  # as one that comes back from the last Neovim
-    nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid ~= nil")
-    assert not nvim.lua("return require('claude-ide.terminal').of_process(...) ~= nil", os.getpid())
+    nvim.wait("(Ide.server.clients()[1] or {}).pid ~= nil")
+    assert not nvim.lua("return Ide.terminal.of_process(...) ~= nil", os.getpid())
     hold.unlink(missing_ok=True)
     pid_file = Path(next(argument for argument in arguments() if argument.endswith(".sh")) + ".pid")
     pid = nvim.wait(lambda: pid_file.exists() and pid_file.read_text().strip(), what="the CLI to begin")
     foreign.close()
-    nvim.wait("#require('claude-ide.server').clients() == 0")
+    nvim.wait("#Ide.server.clients() == 0")
     (tmp_path / "bin" / "launcher.args").unlink()
     nvim.keys(":Claude<CR>")
     nvim.wait_screen("Claude runs in its own window.")
     assert arguments() is None
     if held == "after":  # Neovim ends it, as no program closes its window
-        nvim.wait(f"require('claude-ide.terminal').of_process({pid}) ~= nil", what="its process to be known")
+        nvim.wait(f"Ide.terminal.of_process({pid}) ~= nil", what="its process to be known")
         nvim.cmd("Claude close")
     else:
         os.kill(int(pid), signal.SIGTERM)
-    nvim.wait("not require('claude-ide.terminal').is_running()", what="the end of the CLI to be known")
+    nvim.wait("not Ide.terminal.is_running()", what="the end of the CLI to be known")
     nvim.keys(":Claude<CR>")
     nvim.wait(arguments, what="another one")
 
@@ -899,7 +899,7 @@ def test_tmux_gets_a_pane_that_is_gone_to_and_closed(start, tmux, tmp_path):
         lambda: next((p for p in tmux("list-panes", "-F", "#{pane_id}") if p != pane), None), what="a pane"
     )
     nvim.wait(lambda: "ready" in tmux("capture-pane", "-p", "-t", other), what="the CLI in it")
-    nvim.wait(f"require('claude-ide.terminal').list()[1].handle.id == '{other}'", what="tmux to have said which it is")
+    nvim.wait(f"Ide.terminal.list()[1].handle.id == '{other}'", what="tmux to have said which it is")
 
     def active():
         return tmux("display-message", "-p", "#{pane_id}") == [other]
@@ -920,7 +920,7 @@ def test_what_is_closed_before_tmux_has_said_which_pane_it_is_ends(start, tmux, 
     )
     nvim.lua(PATIENT)
     nvim.lua("vim.cmd('Claude'); vim.cmd('Claude close')")
-    nvim.wait("not require('claude-ide.terminal').is_running()", what="its end")
+    nvim.wait("not Ide.terminal.is_running()", what="its end")
     nvim.wait(lambda: tmux("list-panes", "-F", "#{pane_id}") == [pane], what="the pane to be closed")
     assert nvim.notices() == []
 
@@ -943,11 +943,11 @@ def test_tmux_finds_the_programs_that_neovim_finds_and_an_early_end_is_told(star
         nvim.keys(":Claude<CR>")
         nvim.wait(lambda: len(cli.starts()) == 1, what="the CLI in a pane")
         nvim.keys(":Claude close<CR>")
-        nvim.wait("not require('claude-ide.terminal').is_running()", what="its end")
-        nvim.lua("require('claude-ide.config').get().terminal.command = { 'false' }")
+        nvim.wait("not Ide.terminal.is_running()", what="its end")
+        nvim.lua("Ide.config.get().terminal.command = { 'false' }")
         nvim.keys(":Claude<CR>")
         nvim.wait_notice("Claude exited at once in the other terminal. Try `false` there.")
-        assert not nvim.lua("return require('claude-ide.terminal').is_running()")
+        assert not nvim.lua("return Ide.terminal.is_running()")
     finally:
         run("kill-server")
 
@@ -968,8 +968,8 @@ def test_each_of_two_panes_has_the_cli_that_was_started_in_it(start, tmux, cli, 
         clients.append(connect(nvim))
         pid = cli.starts()[number]["pid"]
         clients[number].notify("ide_connected", {"pid": pid})
-        nvim.wait(f"require('claude-ide.server').clients()[{number + 1}].pid == {pid}", what="its process to be told")
-        title = f"(require('claude-ide.terminal').of_process({pid}) or {{ spec = {{}} }}).spec.title"
+        nvim.wait(f"Ide.server.clients()[{number + 1}].pid == {pid}", what="its process to be told")
+        title = f"(Ide.terminal.of_process({pid}) or {{ spec = {{}} }}).spec.title"
         nvim.wait(f"{title} == '{['Claude', 'parser'][number]}'", what="its pane to be known")
     nvim.cmd("ClaudeSend")
     assert nvim.wait_notice("Sent to") == "Sent to parser: a.txt"

@@ -12,7 +12,7 @@ from harness.fake_cli import FakeCli
 
 pytestmark = pytest.mark.dealt
 
-NAMES = "return vim.tbl_map(function(one) return one:name() end, require('claude-ide.terminal').list())"
+NAMES = "return vim.tbl_map(function(one) return one:name() end, Ide.terminal.list())"
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def shown(nvim):
     """Titles of the terminals of this tab page."""
     return nvim.lua(
         """
-        return vim.iter(require("claude-ide.terminal").list()):filter(function(one) return one:is_visible() end)
+        return vim.iter(Ide.terminal.list()):filter(function(one) return one:is_visible() end)
           :map(function(one) return one.spec.title end):totable()
         """
     )
@@ -100,7 +100,7 @@ def test_toggle_is_for_the_one_used_last(start):
     assert shown(nvim) == []
     nvim.cmd("Claude")
     assert shown(nvim) == ["parser"]
-    nvim.lua("local all = require('claude-ide.terminal') all.show(all.list()[1])")
+    nvim.lua("local all = Ide.terminal all.show(all.list()[1])")
     assert shown(nvim) == ["Claude"]
     leave(nvim)
     nvim.cmd("Claude hide")
@@ -114,7 +114,7 @@ def test_the_visible_one_comes_before_the_one_used_last_in_another_tab_page(star
     nvim.cmd("Claude new other")
     nvim.cmd("tabprevious")
     assert shown(nvim) == ["Claude"]
-    assert nvim.lua("return require('claude-ide.terminal').current():name()") == "Claude"
+    assert nvim.lua("return Ide.terminal.current():name()") == "Claude"
     nvim.cmd("Claude")
     nvim.cmd("Claude")
     assert shown(nvim) == ["Claude"]
@@ -149,7 +149,7 @@ def test_what_a_cli_says_as_it_fails_stays_until_the_next_one_is_shown(start):
     nvim.wait("vim.api.nvim_get_mode().mode == 't'")
     nvim.keys("<C-e>")
     nvim.wait_screen("something is wrong")
-    nvim.wait("#require('claude-ide.terminal').list() == 1", what="the end")
+    nvim.wait("#Ide.terminal.list() == 1", what="the end")
     nvim.cmd("Claude")
     assert shown(nvim) == ["Claude"]
     assert "something is wrong" not in nvim.screen()
@@ -171,7 +171,7 @@ def test_without_room_nothing_is_left_of_one(start, cli):
 def test_arguments_for_a_cli_that_runs_may_start_another(start, cli):
     nvim = start("Claude")
     nvim.answer(-1)
-    nvim.lua("require('claude-ide.terminal').open({ '--resume' })")
+    nvim.lua("Ide.terminal.open({ '--resume' })")
     nvim.wait(lambda: len(cli.starts()) == 2, what="the second CLI")
     assert cli.starts()[1]["argv"] == ["--resume"]
     assert nvim.lua(NAMES) == ["Claude", "Claude 2"]
@@ -226,7 +226,7 @@ def test_a_tab_page_opened_in_the_terminal_does_not_take_it_along(start, cli):
     nvim.wait("vim.api.nvim_get_mode().mode == 't'", what="terminal mode")
     nvim.keys("<C-\\><C-n>:tabnew<CR>")
     nvim.wait("vim.fn.tabpagenr() == 2 and vim.fn.bufname() == ''", what="the tab page")
-    assert nvim.lua("return require('claude-ide.terminal').list()[1].tab") == first
+    assert nvim.lua("return Ide.terminal.list()[1].tab") == first
     nvim.keys(":Claude<CR>")
     nvim.wait(lambda: len(cli.starts()) == 2, what="one of its own")
     nvim.wait("vim.api.nvim_get_mode().mode == 't'")
@@ -259,7 +259,7 @@ def report(nvim, cli, sessions, number, session, status, **more):
     """Sets the record of a CLI, and waits until Neovim has read it."""
     pid = cli.starts()[number]["pid"]
     sessions.record(pid, session, status, nvim.project, **more)
-    nvim.wait(f"require('claude-ide.terminal').list()[{number + 1}]:live() ~= nil", what="the record to be read")
+    nvim.wait(f"Ide.terminal.list()[{number + 1}]:live() ~= nil", what="the record to be read")
 
 
 def test_the_list_says_what_each_does_and_shows_the_chosen_one(start, cli, sessions):
@@ -293,7 +293,7 @@ def test_two_terminals_of_one_session_are_told_apart(start, cli, sessions):
 def test_the_list_begins_at_the_terminal_on_the_screen(start):
     nvim = start("Claude", "Claude new parser")
     nvim.cmd("Claude list")
-    nvim.wait("require('claude-ide.ui.choose').is_open()", what="Neovim's own list")
+    nvim.wait("Ide.choose.is_open()", what="Neovim's own list")
     line = nvim.lua("return vim.api.nvim_get_current_line()")
     assert "on the screen" in line and "parser" in line
 
@@ -325,9 +325,9 @@ def test_parts_of_the_statusline_say_who_waits_who_works_and_how_full_the_contex
     nvim.wait(lambda: nvim.lua(parts) == ["1 waiting", "2 working", "34%"], what="the parts")
 
     # It is that of the terminal that is shown, as the transcript is, and read again after a turn.
-    nvim.lua("local all = require('claude-ide.terminal') all.show(all.list()[2])")
+    nvim.lua("local all = Ide.terminal all.show(all.list()[2])")
     nvim.wait(lambda: nvim.lua(parts)[2] == "", what="no context")
-    nvim.lua("local all = require('claude-ide.terminal') all.show(all.list()[3])")
+    nvim.lua("local all = Ide.terminal all.show(all.list()[3])")
     leave(nvim)
     nvim.cmd("Claude transcript")
     nvim.wait_screen("fix it")
@@ -398,7 +398,7 @@ def test_what_ended_with_neovim_is_offered_until_it_is_resumed(start, cli, sessi
 
 
 def offered(nvim):
-    return nvim.lua("return require('claude-ide.terminal.remembered').list()")
+    return nvim.lua("return Ide.terminal_remembered.list()")
 
 
 # ── mentions ──
@@ -410,13 +410,13 @@ def connect_all(nvim, cli, connect):
     for number, started in enumerate(cli.starts(), 1):
         client = connect(nvim)
         client.notify("ide_connected", {"pid": started["pid"]})
-        nvim.wait(f"(require('claude-ide.server').clients()[{number}] or {{}}).pid == {started['pid']}")
+        nvim.wait(f"(Ide.server.clients()[{number}] or {{}}).pid == {started['pid']}")
         clients.append(client)
     nvim.wait(
         f"""
-        local listening = require("claude-ide.server.listening")
+        local listening = Ide.server_listening
         listening.attach()
-        return #vim.tbl_filter(listening.is_listening, require("claude-ide.server").clients()) == {len(clients)}
+        return #vim.tbl_filter(listening.is_listening, Ide.server.clients()) == {len(clients)}
         """,
         what="the clients to listen",
     )
@@ -441,7 +441,7 @@ def test_a_mention_is_for_the_tab_pages_else_the_last_used_and_says_so(start, cl
 
     # Another tab page shows the first.
     nvim.cmd("tab split")
-    nvim.lua("local all = require('claude-ide.terminal') all.show(all.list()[1])")
+    nvim.lua("local all = Ide.terminal all.show(all.list()[1])")
     leave(nvim)
     nvim.cmd("ClaudeSend")
     assert mentioned(first) == "a.txt"
@@ -468,21 +468,19 @@ def test_reasons_for_two_rejections_wait_each_for_its_own_cli(start, cli, connec
         path = str(nvim.project / f"{number}.txt")
         args = {"old_file_path": path, "new_file_path": path, "new_file_contents": "A\n", "tab_name": f"tab {number}"}
         requests.append(client.start_call("openDiff", **args))
-        nvim.wait(f"require('claude-ide.edits.proposal').count() == {number + 1}")
-    assert nvim.lua(
-        "return vim.tbl_map(function(one) return one.source end, require('claude-ide.edits.proposal').list())"
-    ) == [
+        nvim.wait(f"Ide.proposal.count() == {number + 1}")
+    assert nvim.lua("return vim.tbl_map(function(one) return one.source end, Ide.proposal.list())") == [
         "Claude",
         "parser",
     ]
     for number, client in enumerate(clients):
         nvim.lua(
             """
-            local proposal = require("claude-ide.edits.proposal")
+            local proposal = Ide.proposal
             proposal.focus(proposal.list()[1].id)
             """
         )
-        nvim.wait("(require('claude-ide.edits.proposal').list()[1] or {}).seen")
+        nvim.wait("(Ide.proposal.list()[1] or {}).seen")
         nvim.lua("require('claude-ide').reject(...)", f"reason {number}")
         assert client.call_result(requests[number]) == ["DIFF_REJECTED"]
     for number in (1, 0):

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.dealt
 RUN = """
 local name, args = ...
 result, failure, answers = nil, nil, 0
-require("claude-ide.tools").find(name).run(args, function(value, err)
+Ide.tools.find(name).run(args, function(value, err)
   result, failure, answers = value, err, answers + 1
 end, { id = 1, client = 1, name = name })
 """
@@ -120,7 +120,7 @@ def test_open_file_waits_for_the_pause_after_a_key(project):
     project.cmd("edit b.txt")
     project.lua(
         """
-        local keys, run = require("claude-ide.ui.guard.typing"), require("claude-ide.tools.open_file").open_file.run
+        local keys, run = Ide.guard_typing, Ide.open_file.open_file.run
         keys.listen() -- as from the first client on
         vim.api.nvim_create_autocmd("BufAdd", { once = true, callback = function() pause = keys.quiet_for() end })
         vim.api.nvim_create_autocmd("TextChanged", { once = true, callback = function()
@@ -144,7 +144,7 @@ def test_files_that_are_opened_in_the_middle_of_a_command_come_after_it(project,
     project.wait("vim.api.nvim_get_mode().mode == 'no'")
     calls = [client.start_call("openFile", filePath=project.at(name)) for name in ("dir/c.md", "a.py")]
     missing = client.start_call("openFile", filePath=project.at("none"))
-    project.wait("require('claude-ide.tools').pending() == 3")
+    project.wait("Ide.tools.pending() == 3")
     assert current_name(project) == project.at("b.txt")
     project.keys("d")
     for call, name in zip(calls, ("dir/c.md", "a.py"), strict=True):
@@ -423,7 +423,7 @@ def test_save_runs_the_users_autocommands_also_in_a_hidden_buffer(project):
 @pytest.mark.parametrize("watched", [True, False])
 def test_save_over_a_change_on_disk_is_refused_every_time(project, watched):
     if watched:
-        project.lua("require('claude-ide.editor.buffer.stamp').attach()")
+        project.lua("Ide.buffer_stamp.attach()")
     project.lua("vim.cmd('edit b.txt') vim.fn.setline(1, 'mine')")
     (project.project / "b.txt").write_text("theirs\n")
     for _ in range(2):
@@ -645,7 +645,7 @@ def test_every_tool_answers_a_real_client(project, connect):
 
 def wait_seen(nvim, name):
     nvim.wait(f"vim.fn.bufname() == '{name} (Claude)'", what="the cursor in the proposal")
-    seen = "return vim.iter(require('claude-ide.edits.proposal').list()):any(function(diff) return diff.current and diff.seen end)"
+    seen = "return vim.iter(Ide.proposal.list()):any(function(diff) return diff.current and diff.seen end)"
     nvim.wait(seen, what="the diff to have been seen")
 
 

@@ -17,7 +17,7 @@ end
 local first, last = text:find(what, 1, true)
 local definition = { name = "it", range = { start = at(first), ["end"] = at(last + 1) }, others = {} }
 for i, name in ipairs(others) do definition.others[i] = at((text:find(name, 1, true))) end
-local extent = require("claude-ide.language.extent")
+local extent = Ide.language_extent
 local result, why_not
 if body then
   local edit
@@ -133,7 +133,7 @@ local filetype, text, name = ...
 local buf = vim.api.nvim_create_buf(false, true)
 vim.api.nvim_buf_set_lines(buf, 0, -1, false, vim.split(text, "\\n"))
 vim.bo[buf].filetype = filetype
-local is_code, found = require("claude-ide.language.code").judge(buf), {}
+local is_code, found = Ide.language_code.judge(buf), {}
 for row, line in ipairs(vim.split(text, "\\n")) do
   local from = 1
   while true do

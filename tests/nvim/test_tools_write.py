@@ -65,7 +65,7 @@ fake.start("fake", {
   },
 })
 """
-SEEN = "(require('claude-ide.edits.proposal').list()[1] or {}).seen"
+SEEN = "(Ide.proposal.list()[1] or {}).seen"
 
 
 @pytest.fixture
@@ -106,10 +106,10 @@ def test_rename_answers_what_was_written(agent):
 def test_what_is_wrong_now_in_a_file_that_was_left_as_it_is_belongs_to_the_answer(agent):
     nvim = agent.nvim
     nvim.cmd("edit b.py | edit a.py")
-    judged = "require('claude-ide.language.diagnostics.servers').has_judged(vim.lsp.get_clients()[1].id, vim.fn.bufnr('b.py'))"
+    judged = "Ide.diagnostics_servers.has_judged(vim.lsp.get_clients()[1].id, vim.fn.bufnr('b.py'))"
     nvim.wait(judged, what="the server to have judged b.py")
     nvim.lua("""
-      local fresh = require("claude-ide.language.diagnostics.fresh")
+      local fresh = Ide.diagnostics_fresh
       local wait = fresh.wait
       fresh.wait = function(...)
         wait(...)
@@ -143,15 +143,13 @@ def test_a_server_that_has_run_for_long_is_not_waited_for(start_nvim, connect_ag
     agent = connect_agent(nvim)  # the language server has reported on the file before
     agent.nvim = nvim
     nvim.lua("""
-      require("claude-ide.language.ready").YOUNG_MS = -1
-      local fresh = require("claude-ide.language.diagnostics.fresh")
+      Ide.language_ready.YOUNG_MS = -1
+      local fresh = Ide.diagnostics_fresh
       waits, wait = {}, fresh.wait
       fresh.wait = function(bufs, ms, resume) waits[#waits + 1] = ms; return wait(bufs, ms, resume) end
     """)
     client = "vim.lsp.get_clients({ bufnr = 0 })[1].id"
-    nvim.wait(
-        f"require('claude-ide.language.diagnostics.servers').is_settled({client}, vim.api.nvim_get_current_buf())"
-    )
+    nvim.wait(f"Ide.diagnostics_servers.is_settled({client}, vim.api.nvim_get_current_buf())")
     assert accepted(agent, "rename", path="a.py", line=4, symbol="add", new_name="plus").startswith(
         "Rename add to plus"
     )
@@ -194,7 +192,7 @@ def test_a_rejected_rename_is_an_error_with_the_words_of_the_user(agent):
 
 
 def test_a_call_that_is_cancelled_or_whose_agent_is_gone_takes_its_review_away(agent):
-    gone = "#require('claude-ide.requests').pending() == 0 and #vim.api.nvim_list_tabpages() == 1"
+    gone = "#Ide.requests.pending() == 0 and #vim.api.nvim_list_tabpages() == 1"
     call = agent.start_call("rename", path="a.py", line=4, symbol="add", new_name="plus")
     agent.nvim.wait(SEEN)
     agent.notify("notifications/cancelled", {"requestId": call, "reason": "AbortError: user-cancel"})
@@ -352,7 +350,7 @@ def of_the_user(nvim):
     """The user executes a command of their own, and gets its edit."""
     nvim.lua("""
       local client = vim.lsp.get_clients()[1]
-      require("claude-ide.base.lsp").request(client, "workspace/executeCommand", { command = "mine" }, function() end, 0)
+      Ide.lsp.request(client, "workspace/executeCommand", { command = "mine" }, function() end, 0)
       fake.release()
     """)
     nvim.wait(lambda: nvim.lines()[0] == "mine", what="the edit of the user's own command")
@@ -380,7 +378,7 @@ def test_an_edit_of_a_call_that_was_cancelled_is_refused_and_the_next_of_the_use
     assert nvim.lua("return fake.send_edit('late').applied") is False
     nvim.wait_notice("An edit of fake was not applied: the command one of Claude's is over.")
     assert nvim.lines()[0] == "import os"
-    nvim.lua("require('claude-ide.language.command').LATE_MS = 0")
+    nvim.lua("Ide.language_command.LATE_MS = 0")
     of_the_user(nvim)
 
 
@@ -534,7 +532,7 @@ def test_what_was_written_beside_the_editor_is_known_to_the_server_before_it_ren
     (nvim.project / "b.py").write_text("# a line more\n" + FILES["b.py"])
     nvim.lua("""
       local client = vim.lsp.get_clients()[1]
-      local lsp = require("claude-ide.base.lsp")
+      local lsp = Ide.lsp
       local request = lsp.request
       lsp.request = function(client, method, ...)
         if method == "textDocument/rename" then known = fake.texts[vim.uri_from_fname(vim.uv.cwd() .. "/b.py")] end

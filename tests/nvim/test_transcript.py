@@ -25,7 +25,7 @@ def test_what_they_asked_for_opens_at_once_unless_they_have_gone_on(start_nvim, 
     nvim = start_nvim(env=ENV, init_lua=NOTICES, args=["a.txt"], files={"a.txt": "first\nsecond\n"})
     nvim.lua(
         """
-        local file, transcript = ..., require("claude-ide.transcript")
+        local file, transcript = ..., Ide.transcript
         local function here() return transcript.of_buffer(vim.api.nvim_get_current_buf()) ~= nil end
         vim.keymap.set("n", "gz", function()
           transcript.open({ file = file })
@@ -33,8 +33,8 @@ def test_what_they_asked_for_opens_at_once_unless_they_have_gone_on(start_nvim, 
         end)
         -- Now it takes long to find.
         vim.keymap.set("n", "gy", function()
-          local source = require("claude-ide.transcript.source.find")
-          source.find = function(_, found) deliver = function() found(require("claude-ide.transcript.source.file").new(file)) end end
+          local source = Ide.source_find
+          source.find = function(_, found) deliver = function() found(Ide.source_file.new(file)) end end
           transcript.open()
         end)
         """,
@@ -259,7 +259,7 @@ def test_branches_that_take_long_to_read_do_not_come_into_what_is_typed(start_nv
     wait_named(nvim)  # all is read by now
     nvim.lua(
         """
-        local source = require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf()).source
+        local source = Ide.open_views.of_buffer(vim.api.nvim_get_current_buf()).source
         local messages = source.messages
         source.messages = function(self, ids, most, done)
           messages(self, ids, most, function(...)
@@ -316,7 +316,7 @@ def test_what_enter_shows_does_not_come_into_what_is_typed(start_nvim, empty, as
     wait_rendered(nvim)
     nvim.lua(
         """
-        local name, source = ..., require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf()).source
+        local name, source = ..., Ide.open_views.of_buffer(vim.api.nvim_get_current_buf()).source
         local ask = source[name]
         source[name] = function(...)
           local args = { ... }
@@ -384,7 +384,7 @@ def test_edit_reads_it_again_and_a_wiped_buffer_is_closed_and_opens_again(start_
     assert nvim.lua("return vim.fn.foldclosed('.')") > 0
     nvim.lua("""
       closed = 0
-      local view = require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf())
+      local view = Ide.open_views.of_buffer(vim.api.nvim_get_current_buf())
       local close = view.source.close
       view.source.close = function(self) closed = closed + 1 close(self) end
     """)
@@ -472,7 +472,7 @@ def test_what_is_yanked_before_a_long_command_is_read_stays(start_nvim, empty):
     go_to(nvim, "  Bash echo 0")
     nvim.wait("vim.fn.foldclosed('.') == -1", what="the fold to open")
     read = """
-      local source = require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf()).source
+      local source = Ide.open_views.of_buffer(vim.api.nvim_get_current_buf()).source
       local messages, go_on = source.messages, nil
       source.messages = function(self, ids, most, done)
         messages(self, ids, most, function(...)
@@ -497,7 +497,7 @@ def test_keys_act_on_the_session(start_nvim, script):
     nvim = show(start_nvim, script)
     nvim.lua("""
       acted = {}
-      require("claude-ide.terminal.session_actions").run = function(name, item) acted[#acted + 1] = { name, item.summary.id } end
+      Ide.session_actions.run = function(name, item) acted[#acted + 1] = { name, item.summary.id } end
     """)
     for number, (key, action) in enumerate([("R", "resume"), ("gC", "fork"), ("X", "export")], 1):
         press(nvim, key, f"#acted == {number}")
@@ -512,13 +512,13 @@ def test_without_an_id_that_of_the_terminal_comes_before_another_clients(start_n
     nvim = start_nvim(env=ENV, init_lua=NOTICES, opts={"terminal": {"command": ["sh", "-c", "exec sleep 600"]}})
     sessions.record(os.getpid(), other.id, "idle", script.cwd)
     connect(nvim)
-    nvim.wait("(require('claude-ide.sessions').of_client(1) or {}).id ~= nil", what="the client's session")
+    nvim.wait("(Ide.sessions.of_client(1) or {}).id ~= nil", what="the client's session")
     nvim.cmd("Claude transcript")
     nvim.wait_screen("Of another client")
     nvim.cmd("Claude")
-    pid = nvim.wait("return vim.b[require('claude-ide.terminal').bufnr()].terminal_job_pid")
+    pid = nvim.wait("return vim.b[Ide.terminal.bufnr()].terminal_job_pid")
     sessions.record(pid, script.id, "idle", script.cwd)
-    nvim.wait("(require('claude-ide.terminal').session() or {}).id ~= nil", what="the terminal's session")
+    nvim.wait("(Ide.terminal.session() or {}).id ~= nil", what="the terminal's session")
     nvim.wait(lambda: nvim.mode() == "t")
     nvim.cmd("Claude transcript")
     nvim.wait_screen("I'll look at the parser first")

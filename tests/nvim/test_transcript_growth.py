@@ -38,7 +38,7 @@ def test_a_word_at_the_end_of_2000_lines_sets_one_line(nvim):
 def test_a_word_is_coloured_with_its_paragraph_alone(nvim):
     say(nvim, "reply", "\n\n".join([PARAGRAPH * 20] * 25))
     nvim.lua("""
-      local colour = require("claude-ide.transcript.colour")
+      local colour = Ide.transcript_colour
       local spans = colour.spans
       parsed = 0
       colour.spans = function(piece)
@@ -53,7 +53,7 @@ def test_a_word_is_coloured_with_its_paragraph_alone(nvim):
     groups = nvim.lua(
         """
         return vim.tbl_map(function(mark) return mark[4].hl_group end, vim.api.nvim_buf_get_extmarks(
-          0, require("claude-ide.transcript.canvas").colours, { (...), 1900 }, { (...), -1 }, { details = true }))
+          0, Ide.transcript_canvas.colours, { (...), 1900 }, { (...), -1 }, { details = true }))
         """,
         last,
     )
@@ -68,7 +68,7 @@ def test_a_mark_of_markdown_costs_its_line_not_the_text_before_it(nvim):
         local node = parser:parse()[1]:root():named_child(0):child(0)
         local start = os.clock() -- of this process: others may be busy, too
         for _ = 1, 20 do
-          assert(require("claude-ide.transcript.markup").may_hide(node, source))
+          assert(Ide.transcript_markup.may_hide(node, source))
         end
         return (os.clock() - start) * 1e3
         """
@@ -83,7 +83,7 @@ def test_what_is_coloured_at_once_is_small(nvim):
         for number = 1, 500 do lines[number] = ("some **words** of an answer "):rep(3) .. number end
         return vim.tbl_map(function(piece)
           return #table.concat(piece.lines, "\\n")
-        end, require("claude-ide.transcript.pieces").of(lines, "markdown"))
+        end, Ide.transcript_pieces.of(lines, "markdown"))
         """
     )
     assert max(sizes) < 1500, sizes
@@ -161,10 +161,10 @@ def test_much_that_waited_comes_a_little_at_a_time(nvim):
     nvim.keys("ggd")
     nvim.wait("vim.api.nvim_get_mode().mode == 'no'")
     nvim.lua("""
-      local while_open, canvas = require("claude-ide.transcript.while_open"), require("claude-ide.transcript.canvas")
+      local while_open, canvas = Ide.while_open, Ide.transcript_canvas
       local later, extend, now = while_open.later, canvas.extend, 0
       most = 0
-      require("claude-ide.base.slice").MS = 0
+      Ide.slice.MS = 0
       while_open.later = function(view, fn)
         later(view, function()
           now = 0
@@ -204,7 +204,7 @@ def test_5000_messages_cost_as_much_each_as_the_first_ones(nvim):
     """Counts Lua's work, not its time."""
     spent = nvim.lua(
         """
-        require("claude-ide.transcript.winbar").refresh = function() end -- the screen is not counted
+        Ide.transcript_winbar.refresh = function() end -- the screen is not counted
         local count = 0
         local function is_quiet() -- asked more often on a busy machine, and so not counted either
           local before = count
@@ -242,7 +242,7 @@ def test_5000_messages_cost_as_much_each_as_the_first_ones(nvim):
 
 def test_what_is_made_while_the_collector_waits_is_freed(nvim):
     most = nvim.lua("""
-      local colour = require("claude-ide.transcript.colour")
+      local colour = Ide.transcript_colour
       local most, before = 0, collectgarbage("count")
       for number = 1, 200 do
         local ok, err = colour.paced(function()

@@ -52,7 +52,7 @@ def script(tmp_path):
 
 def wait_complete(nvim):
     nvim.wait(
-        "require('claude-ide.transcript.open_views').of_buffer(vim.api.nvim_get_current_buf()).source:info().complete",
+        "Ide.open_views.of_buffer(vim.api.nvim_get_current_buf()).source:info().complete",
         what="all of the transcript",
     )
     wait_rendered(nvim)
@@ -83,7 +83,7 @@ def test_the_end_is_there_first_and_stays_when_the_rest_comes(nvim):
 
 
 def rows_above(nvim):
-    return nvim.lua("return require('claude-ide.transcript').of_buffer(vim.fn.bufnr()).canvas.first")
+    return nvim.lua("return Ide.transcript.of_buffer(vim.fn.bufnr()).canvas.first")
 
 
 def test_all_of_it_can_be_loaded(nvim):
@@ -108,7 +108,7 @@ def test_a_place_in_the_middle_stays_when_the_rest_comes(start_nvim, script):
         init_lua=NOTICES
         + """
       -- The rest comes when the test wants it.
-      local follow = require("claude-ide.transcript.follow")
+      local follow = Ide.transcript_follow
       local apply = follow.apply
       deferred = {}
       follow.apply = function(view, delta) deferred[#deferred + 1] = function() apply(view, delta) end end
@@ -117,7 +117,7 @@ def test_a_place_in_the_middle_stays_when_the_rest_comes(start_nvim, script):
     )
     nvim.cmd(f"Claude transcript {script.id}")
     nvim.wait_screen(f"Done with {TURNS - 1:06d}.")
-    nvim.wait("require('claude-ide.transcript.open_views').of_buffer(vim.api.nvim_get_current_buf()).name ~= nil")
+    nvim.wait("Ide.open_views.of_buffer(vim.api.nvim_get_current_buf()).name ~= nil")
     nvim.keys("3[[zt")
     nvim.wait("vim.api.nvim_get_current_line() == 'You'")
     # No more can be waited for: the library may have read the rest by now, and answers no question about the rows before.
@@ -137,8 +137,6 @@ def test_a_hit_in_the_middle_is_gone_to(start_nvim, script):
         if '"content":"Prompt 003000' in line:
             number = at
     nvim = start_nvim(env=ENV)
-    nvim.lua(
-        'require("claude-ide.transcript").open({ file = (...) }, { line = select(2, ...) })', str(script.path), number
-    )
+    nvim.lua("Ide.transcript.open({ file = (...) }, { line = select(2, ...) })", str(script.path), number)
     nvim.wait_screen("Prompt 003000: words")
     nvim.wait("vim.api.nvim_get_current_line() == 'You'")

@@ -346,7 +346,7 @@ def test_nothing_is_heard_of_a_closed_one(start_nvim, script, running):
     nvim.cmd("bwipeout!")
     script.prompt("More")
     running("busy")
-    nvim.wait("require('claude-ide.sessions').live()[1].state.activity == 'working'")
+    nvim.wait("Ide.sessions.live()[1].state.activity == 'working'")
     assert nvim.lua("return #notices") == 0
     assert nvim.log().count("ERROR") == 0
 
@@ -403,7 +403,7 @@ def test_one_without_a_text_hears_what_its_session_does_and_comes_back(start_nvi
         nvim.wait(f"require('claude-ide').sessions.live()[1].state.activity == '{state}'")
     script.prompt("While it was away")
     script.reply("The newest answer")
-    view = "require('claude-ide.transcript.open_views').of_buffer(vim.g.b)"
+    view = "Ide.open_views.of_buffer(vim.g.b)"
     nvim.wait(f"{view}.source:info().len == 12", what="the reply to be known")
     assert not nvim.lua("return vim.api.nvim_buf_is_loaded(vim.g.b)")
     running("busy")

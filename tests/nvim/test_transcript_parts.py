@@ -8,7 +8,7 @@ pytestmark = [pytest.mark.one_nvim, pytest.mark.shared]
 def test_heights_are_sums_of_what_was_set(nvim):
     wrong = nvim.lua("""
       math.randomseed(7)
-      local heights, naive = require("claude-ide.transcript.heights").new(), {}
+      local heights, naive = Ide.transcript_heights.new(), {}
       for step = 1, 3000 do
         local choice = math.random(100)
         if choice <= 40 or #naive == 0 then
@@ -47,7 +47,7 @@ def test_code_in_fences_is_a_piece_of_its_own(nvim):
         """
         return vim.tbl_map(function(piece)
           return { piece.row, piece.fence and "fence" or piece.language, #piece.lines }
-        end, require("claude-ide.transcript.pieces").of(..., "markdown"))
+        end, Ide.transcript_pieces.of(..., "markdown"))
         """,
         lines,
     )
@@ -58,7 +58,7 @@ def test_code_in_fences_is_a_piece_of_its_own(nvim):
 
 WINBARS = """
 local title, facts, states = ...
-local winbar, texts = require("claude-ide.transcript.winbar"), {}
+local winbar, texts = Ide.transcript_winbar, {}
 local buf = vim.api.nvim_create_buf(false, true)
 for at, state in ipairs(states) do
   local view = {
@@ -116,7 +116,7 @@ def test_what_a_chat_does_is_said_once_above_it_and_one_that_is_begun_again_has_
 def test_how_a_call_went_is_said_in_a_narrow_window_too(nvim, width, expected):
     spread = nvim.lua(
         """
-        local chunks = require("claude-ide.transcript.fold").spread({
+        local chunks = Ide.transcript_fold.spread({
           left = { { "  Bash " }, { "touch a; rm a" } },
           right = { { "(+9.2 s asked) " }, { "rejected" }, { "   1.2 s" } },
         }, ...)

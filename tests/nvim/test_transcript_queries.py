@@ -24,7 +24,7 @@ end
 # All captures of Neovim's own query, and of the parts.
 BOTH = """
 local language, text = ...
-local colour, queries = require("claude-ide.transcript.colour"), require("claude-ide.transcript.queries")
+local colour, queries = Ide.transcript_colour, Ide.transcript_queries
 local piece = { row = 0, lines = vim.split(text, "\\n"), language = language }
 local function said()
   return vim.tbl_map(function(span)
@@ -88,7 +88,7 @@ def test_few_patterns_are_compiled_at_once(nvim, language):
     nvim.lua(COUNTED)
     compiled = nvim.lua(
         """
-        local colour = require("claude-ide.transcript.colour")
+        local colour = Ide.transcript_colour
         local turns, before = {}, 0
         while colour.load(...) do
           turns[#turns + 1] = #compiled - before
@@ -109,7 +109,7 @@ def test_a_query_in_parts_is_the_query(nvim):
         '; a [note (\n(one "(" @a (#eq? @a "\\"[")) ; another )\n[(two) (three)]+ @b\n"x;" @c\n((four) @d)\n'
         + "(e) @e\n" * 9
     )
-    parts = nvim.lua("return require('claude-ide.transcript.queries').parts(...)", text, "lua")
+    parts = nvim.lua("return Ide.transcript_queries.parts(...)", text, "lua")
     assert len(parts) == 2
     assert "".join(parts) == text
 
@@ -119,7 +119,7 @@ def test_a_pattern_that_the_parser_does_not_know_takes_its_part_along(start_nvim
     nvim = start_nvim(files={"more/queries/lua/highlights.scm": query})
     groups = nvim.lua("""
       vim.opt.runtimepath:prepend(vim.fs.joinpath(vim.uv.cwd(), "more"))
-      return vim.tbl_map(function(span) return span.group end, require("claude-ide.transcript.colour").spans({
+      return vim.tbl_map(function(span) return span.group end, Ide.transcript_colour.spans({
         row = 0, lines = { "local one = 2" }, language = "lua" }))
     """)
     assert "@variable.lua" in groups

@@ -42,9 +42,7 @@ def test_an_operator_acts_on_the_lines_it_was_begun_on(start_nvim, script):
     nvim.keys("y")
     nvim.wait("vim.api.nvim_get_mode().mode == 'no'")
     script.result(script.slow[0], "slow\n" * 5, 9)
-    nvim.wait(
-        "require('claude-ide.transcript.open_views').of_buffer(vim.api.nvim_get_current_buf()).queued_changes ~= nil"
-    )
+    nvim.wait("Ide.open_views.of_buffer(vim.api.nvim_get_current_buf()).queued_changes ~= nil")
     assert nvim.mode() == "no"
     press(nvim, "y", "vim.fn.mode(1) == 'n'")
     assert nvim.lua("return vim.fn.getreg('\"')") == "Second of it.\n"
@@ -54,9 +52,7 @@ def test_an_operator_acts_on_the_lines_it_was_begun_on(start_nvim, script):
 def test_a_search_that_an_operator_or_a_selection_waits_for(start_nvim, script):
     """Lines that come above during the typing do not move its start."""
     nvim = show(start_nvim, script)
-    known = (
-        "require('claude-ide.transcript.open_views').of_buffer(vim.api.nvim_get_current_buf()).queued_changes ~= nil"
-    )
+    known = "Ide.open_views.of_buffer(vim.api.nvim_get_current_buf()).queued_changes ~= nil"
 
     def slow():
         return nvim.lines().count("    slow")

@@ -29,7 +29,7 @@ def nvim(start_nvim, script, sessions):
     def does(status, seconds, **more):
         sessions.record(pid, script.id, status, cwd=script.cwd, statusUpdatedAt=at(seconds), **more)
         nvim.wait(
-            f"(require('claude-ide.sessions').live()[1] or {{ state = {{}} }}).state.since == {at(seconds)}",
+            f"(Ide.sessions.live()[1] or {{ state = {{}} }}).state.since == {at(seconds)}",
             what=f"{known[status]} after {seconds} s",
         )
 

@@ -27,7 +27,7 @@ def turn(number):
 
 
 def start(start_nvim, script, lines=20000):
-    nvim = start_nvim(env=ENV, init_lua=NOTICES + f' require("claude-ide.transcript.loader").LINES = {lines}')
+    nvim = start_nvim(env=ENV, init_lua=NOTICES + f" Ide.transcript_loader.LINES = {lines}")
     nvim.cmd(f"Claude transcript {script.id}")
     wait_rendered(nvim)
     return nvim
@@ -55,9 +55,7 @@ def test_commands_act_on_all_of_it(start_nvim, script):
     nvim.wait(lambda: nvim.lua("return vim.fn.getreg('\"', 1, true)") == [*TEXT, ""], what="all of the text")
 
 
-LOAD_MORE = (
-    "require('claude-ide.transcript.loader').load_more(require('claude-ide.transcript').of_buffer(vim.fn.bufnr()))"
-)
+LOAD_MORE = "Ide.transcript_loader.load_more(Ide.transcript.of_buffer(vim.fn.bufnr()))"
 MORE = "… {} earlier messages · Enter loads more"
 
 
@@ -163,9 +161,7 @@ def test_an_operator_takes_a_motion_to_what_is_not_loaded(start_nvim, script):
 def test_a_message_above_the_first_line_is_gone_to(start_nvim, script):
     line = next(at for at, one in enumerate(script.path.read_text().splitlines(), 1) if '"Prompt 120"' in one)
     nvim = start(start_nvim, script, 1000)
-    nvim.lua(
-        'require("claude-ide.transcript").open({ file = (...) }, { line = select(2, ...) })', str(script.path), line
-    )
+    nvim.lua("Ide.transcript.open({ file = (...) }, { line = select(2, ...) })", str(script.path), line)
     nvim.wait("vim.fn.getline(vim.fn.line('.') + 1) == 'Prompt 120'")
     wait_rendered(nvim)
     assert nvim.lines()[0].startswith("… "), "no more than needed"

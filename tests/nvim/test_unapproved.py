@@ -7,12 +7,12 @@ import pytest
 from journal_steps import Claude
 
 BEGIN = """
-package.loaded["claude-ide.edits.unapproved"] = nil -- calls of other cases are forgotten
-require("claude-ide.edits.journal.store").start_turn(1, require("claude-ide.base.clock").now(), nil, false)
+package.loaded[Ide("unapproved")] = nil -- calls of other cases are forgotten
+Ide.journal_store.start_turn(1, Ide.clock.now(), nil, false)
 """
 TELL = """
 local path, calls = ...
-local unapproved, stat = require("claude-ide.edits.unapproved"), vim.uv.fs_stat(path)
+local unapproved, stat = Ide.unapproved, vim.uv.fs_stat(path)
 local at = stat.ctime.sec * 1000 + stat.ctime.nsec / 1e6
 for _, call in ipairs(calls) do
   call.start, call["end"] = at + call.from, at + call.to
@@ -20,13 +20,13 @@ for _, call in ipairs(calls) do
     call.allowed_by, call.change = nil, { path = path, user_modified = false }
   end
 end
-local store = require("claude-ide.edits.journal.store")
+local store = Ide.journal_store
 local turn = store.last_turn(1)
 unapproved.ended(1, turn, calls)
 unapproved.found(1, store.turn(turn), path)
 """
 COUNT_ANSWERS = """
-local module, name = require(...), select(2, ...)
+local module, name = Ide[...], select(2, ...)
 local ask = module[name]
 answers = 0
 module[name] = function(subject, ...)
@@ -136,7 +136,7 @@ def test_what_a_rule_may_allow_is_not(claude):
     name = turn.changes(call(command="git diff"))
     assert turn.warned() == [f"{name} changed while `git diff` ran without asking you. `:Claude review` shows it."]
     (home / "settings.json").write_text(json.dumps({"permissions": {"allow": ["Bash"]}}))
-    claude.nvim.lua(COUNT_ANSWERS, "claude-ide.sessions.rules", "may_allow")
+    claude.nvim.lua(COUNT_ANSWERS, "sessions_rules", "may_allow")
     turn.changes(call())
     claude.nvim.wait("answers == 1", what="the rules to be read")
     (home / "settings.json").write_text("{}")
@@ -183,7 +183,7 @@ def test_without_proc_neovim_does_not_stand_still_for_ps(claude, tmp_path):
 @pytest.mark.parametrize("mode", ["acceptEdits", "bypassPermissions", "auto", None])
 def test_in_a_mode_that_allows_it_or_is_unknown_nothing_is_said(claude, mode):
     turn = Turn(claude, mode)
-    claude.nvim.lua(COUNT_ANSWERS, "claude-ide.sessions.modes", "of_client")
+    claude.nvim.lua(COUNT_ANSWERS, "sessions_modes", "of_client")
     turn.changes(call())
     claude.nvim.wait("answers == 1", what="the mode to be read")
     claude.line("user", permissionMode="default", message={"role": "user", "content": "go on"})

@@ -11,7 +11,7 @@ return setmetatable({}, { __index = function(_, key) error("new internals: " .. 
 """
 """A module of another version, incompatible with the loaded ones."""
 
-SEEN = "(require('claude-ide.edits.proposal').list()[1] or {}).seen"
+SEEN = "(Ide.proposal.list()[1] or {}).seen"
 
 
 def replace(package):
@@ -28,7 +28,7 @@ def running(bare, installed):
     def start(**options):
         nvim = bare(**options)
         nvim.keep_notices()
-        nvim.wait("require('claude-ide.server').is_running()", what="the server")
+        nvim.wait("Ide.server.is_running()", what="the server")
         nvim.modules_are_cached()
         return nvim
 
@@ -80,7 +80,7 @@ def test_an_update_is_reported_as_soon_as_the_plugin_manager_is_done(running, in
 def test_what_is_kept_takes_no_part_in_a_plugin_that_is_loaded_anew(running, installed):
     nvim = running()
     (installed / "lua" / "claude-ide" / "base" / "file.lua").write_text("return { anew = true }\n")
-    assert nvim.lua('return require("claude-ide.base.file").anew') is None
+    assert nvim.lua("return Ide.file.anew") is None
     nvim.lua(
         """
         for name in pairs(package.loaded) do
@@ -88,15 +88,15 @@ def test_what_is_kept_takes_no_part_in_a_plugin_that_is_loaded_anew(running, ins
         end
         """
     )
-    assert nvim.lua('return require("claude-ide.base.file").anew') is True
+    assert nvim.lua("return Ide.file.anew") is True
 
 
 def test_what_is_kept_takes_no_memory_of_this_neovim_is_compiled_and_knows_its_lines(start_nvim):
     nvim = start_nvim(reads_ahead=True)
     memory = "collectgarbage() collectgarbage() return collectgarbage('count')"
-    nvim.lua("require('claude-ide.library.native')")
+    nvim.lua("return Ide.native ~= nil")
     before = nvim.lua(memory)
-    nvim.lua("require('claude-ide.library.update').keep()")
+    nvim.lua("Ide.library_update.keep()")
     nvim.modules_are_cached()
     texts = sum(path.stat().st_size for path in (ROOT / "lua").rglob("*.lua")) / 1024
     assert nvim.lua(memory) - before < texts / 2
@@ -106,7 +106,7 @@ def test_what_is_kept_takes_no_memory_of_this_neovim_is_compiled_and_knows_its_l
         texts = texts + (vim.startswith(text, "\\27") and 0 or 1)
         return compile(text, ...)
       end
-      local about = debug.getinfo(require("claude-ide.chat.store").new, "S")
+      local about = debug.getinfo(Ide.chat_store.new, "S")
       return { about.source, about.linedefined, texts }
     """)
     path = ROOT / "lua/claude-ide/chat/store.lua"
@@ -118,7 +118,7 @@ def test_what_is_kept_takes_no_memory_of_this_neovim_is_compiled_and_knows_its_l
 def test_modules_that_cannot_be_read_are_no_update(nvim):
     nvim.keep_notices()
     nvim.lua("""
-      package.loaded["claude-ide.library.update"] = nil
+      package.loaded[Ide("library_update")] = nil
       for module in pairs(package.preload) do
         package.preload[module] = nil
       end
@@ -129,17 +129,17 @@ def test_modules_that_cannot_be_read_are_no_update(nvim):
         end
         return open(path, ...)
       end
-      require("claude-ide.library.update").keep()
+      Ide.library_update.keep()
     """)
-    nvim.wait("package.preload['claude-ide.server.workspace'] ~= nil", what="the last module to be cached")
-    assert nvim.lua("return package.preload['claude-ide.chat.store'] == nil")
+    nvim.wait("package.preload[Ide('workspace')] ~= nil", what="the last module to be cached")
+    assert nvim.lua("return package.preload[Ide('chat_store')] == nil")
     assert nvim.notices() == []
 
 
 def test_an_update_before_the_plugin_is_used_is_reported_and_no_trace_is_shown(bare, installed):
     nvim = bare(lua="vim.g.claude_ide = { auto_start = false }")
     nvim.keep_notices()
-    nvim.wait("package.loaded['claude-ide.library.update'] ~= nil", what="Neovim to have started")
+    nvim.wait("package.loaded[Ide('library_update')] ~= nil", what="Neovim to have started")
     for path in (installed / "lua" / "claude-ide").rglob("*.lua"):
         if not path.as_posix().endswith(("/command/init.lua", "/update.lua")):
             path.write_text(NEW)

@@ -67,7 +67,7 @@ def write_by_git(path, text):
 
 
 COUNTS = """
-local counts = require("claude-ide.edits.watch.files").counts()
+local counts = Ide.watch_files.counts()
 return { counts.watched, counts.polled, counts.folders, counts.looks }
 """
 
@@ -206,7 +206,7 @@ def test_where_the_system_sends_no_events_the_disk_is_looked_at(start_nvim):
     )
     nvim.start_server()
     assert nvim.lua(COUNTS) == [0, 1, 1, True]
-    nvim.lua("require('claude-ide.edits.watch.files').look()")
+    nvim.lua("Ide.watch_files.look()")
     write_by_rename(nvim.project / "a.txt", "new\n")
     nvim.wait(lambda: nvim.lines() == ["new"])
 
@@ -214,7 +214,7 @@ def test_where_the_system_sends_no_events_the_disk_is_looked_at(start_nvim):
 def test_the_disk_is_looked_at_only_as_long_as_the_system_sends_no_events(start_nvim):
     nvim = start_nvim(args=["sub/a.txt"], init_lua="vim.opt.shortmess:append('F')")
     nvim.start_server()
-    counts = "require('claude-ide.edits.watch.files').counts()"
+    counts = "Ide.watch_files.counts()"
     assert nvim.lua(f"return {counts}.looks"), "the folder is not there yet"
     (nvim.project / "sub").mkdir()
     nvim.wait(f"not {counts}.looks and {counts}.watched == 1", what="the folder to be watched")
@@ -242,7 +242,7 @@ def test_one_folder_is_watched_once_and_let_go_with_its_last_buffer(start_nvim):
 
 # `judged` is the file's content when a change of it was last judged.
 NOTE_JUDGED = """
-  local file = require("claude-ide.base.file")
+  local file = Ide.file
   local read_later = file.read_later
   file.read_later = function(path, max, done)
     read_later(path, max, function(bytes, ...)
@@ -260,7 +260,7 @@ def test_a_modified_buffer_stays_and_the_user_is_told_once(opened):
     for text in ("theirs\n", "theirs again\n"):
         write_by_rename(opened.project / "a.txt", text)
         opened.wait(lambda text=text: opened.lua("return judged") == text, what="the change to be judged")
-        assert opened.lua("return { #notices, #require('claude-ide.edits.watch.conflict').list() }") == [1, 1]
+        assert opened.lua("return { #notices, #Ide.watch_conflict.list() }") == [1, 1]
     opened.lua("vim.cmd('doautocmd FocusGained') vim.cmd('checktime')")
     assert opened.lines()[0] == "mine line 1"
     assert (opened.project / "a.txt").read_text() == "theirs again\n"
@@ -270,22 +270,18 @@ def test_a_modified_buffer_stays_and_the_user_is_told_once(opened):
 
 def conflict(nvim):
     nvim.keys("ggImine <Esc>")
-    nvim.wait(
-        "vim.bo.modified and require('claude-ide.edits.watch.conflict').base(vim.api.nvim_get_current_buf()) ~= nil"
-    )
+    nvim.wait("vim.bo.modified and Ide.watch_conflict.base(vim.api.nvim_get_current_buf()) ~= nil")
     write_by_rename(nvim.project / "a.txt", "theirs\n")
-    nvim.wait("#require('claude-ide.edits.watch.conflict').list() == 1")
+    nvim.wait("#Ide.watch_conflict.list() == 1")
 
 
 def test_a_copy_that_the_user_writes_settles_no_conflict(opened):
     conflict(opened)
     for command in ("silent write copy.txt", "silent 1write part.txt"):
         opened.cmd(command)
-        assert opened.lua("return require('claude-ide.editor.buffer.stamp').is_conflict(vim.fn.bufnr())") is True, (
-            command
-        )
+        assert opened.lua("return Ide.buffer_stamp.is_conflict(vim.fn.bufnr())") is True, command
     opened.cmd("silent write!")
-    assert opened.lua("return require('claude-ide.editor.buffer.stamp').is_conflict(vim.fn.bufnr())") is False
+    assert opened.lua("return Ide.buffer_stamp.is_conflict(vim.fn.bufnr())") is False
 
 
 def compare(nvim):
@@ -302,9 +298,9 @@ def test_theirs_is_taken_u_brings_mine_back_and_mine_is_written_without_a_questi
     opened.keys("u")
     opened.wait(lambda: opened.lines() == ["mine line 1", *OLD[1:]])
     write_by_rename(opened.project / "a.txt", "theirs again\n")
-    opened.wait("#require('claude-ide.edits.watch.conflict').list() == 1")
+    opened.wait("#Ide.watch_conflict.list() == 1")
     opened.keys(":Claude resolve mine<CR>")
-    opened.wait("#require('claude-ide.edits.watch.conflict').list() == 0")
+    opened.wait("#Ide.watch_conflict.list() == 0")
     assert opened.lua("return vim.bo.modified") is True
     opened.keys(":w<CR>")
     opened.wait("not vim.bo.modified")
@@ -331,7 +327,7 @@ def test_in_the_comparison_do_takes_a_change_and_w_ends_it(opened):
     opened.wait(
         lambda: (opened.project / "a.txt").read_text() == "theirs\nmine\n", what="the write, without a question"
     )
-    opened.wait("#require('claude-ide.edits.watch.conflict').list() == 0")
+    opened.wait("#Ide.watch_conflict.list() == 0")
     assert "E101" not in opened.lua("return vim.fn.execute('messages')")
     opened.keys(":tabclose<CR>")
     opened.wait("#vim.api.nvim_list_tabpages() == 1")
@@ -345,14 +341,14 @@ def offered(nvim):
 
 def test_where_no_line_was_changed_by_both_they_are_merged(opened):
     opened.keys("ggImine <Esc>")
-    opened.wait("vim.bo.modified and require('claude-ide.edits.watch.conflict').base(vim.fn.bufnr()) ~= nil")
+    opened.wait("vim.bo.modified and Ide.watch_conflict.base(vim.fn.bufnr()) ~= nil")
     write_by_rename(opened.project / "a.txt", TEXT + "theirs\n")
-    opened.wait("#require('claude-ide.edits.watch.conflict').list() == 1")
+    opened.wait("#Ide.watch_conflict.list() == 1")
     opened.answer(1)
     opened.keys(":Claude resolve<CR>")
     opened.wait(lambda: opened.lines() == ["mine line 1", *OLD[1:], "theirs"])
     assert offered(opened) == ["Merge both", "Keep mine", "Take the", "Compare them"]
-    assert opened.lua("return { vim.bo.modified, #require('claude-ide.edits.watch.conflict').list() }") == [True, 0]
+    assert opened.lua("return { vim.bo.modified, #Ide.watch_conflict.list() }") == [True, 0]
     opened.keys(":w<CR>")
     opened.wait("not vim.bo.modified")
     assert (opened.project / "a.txt").read_text() == "mine " + TEXT + "theirs\n"
@@ -360,17 +356,17 @@ def test_where_no_line_was_changed_by_both_they_are_merged(opened):
 
 def test_a_write_right_after_a_merge_can_be_merged_too(opened):
     opened.keys("ggImine <Esc>")
-    opened.wait("vim.bo.modified and require('claude-ide.edits.watch.conflict').base(vim.fn.bufnr()) ~= nil")
+    opened.wait("vim.bo.modified and Ide.watch_conflict.base(vim.fn.bufnr()) ~= nil")
     write_by_rename(opened.project / "a.txt", TEXT + "theirs\n")
-    opened.wait("#require('claude-ide.edits.watch.conflict').list() == 1")
-    opened.lua("require('claude-ide.edits.watch.conflict').resolve('merge') vim.fn.writefile({ 'more' }, 'a.txt', 'a')")
-    opened.wait("#require('claude-ide.edits.watch.conflict').list() == 1")
+    opened.wait("#Ide.watch_conflict.list() == 1")
+    opened.lua("Ide.watch_conflict.resolve('merge') vim.fn.writefile({ 'more' }, 'a.txt', 'a')")
+    opened.wait("#Ide.watch_conflict.list() == 1")
     opened.cmd("Claude resolve merge")
     assert opened.lines() == ["mine line 1", *OLD[1:], "theirs", "more"]
 
 
 TYPE_AS_IT_IS_RELOADED = """
-local disk = require("claude-ide.editor.buffer.disk")
+local disk = Ide.buffer_disk
 local reload_all = disk.reload_all
 disk.reload_all = function(...)
   disk.reload_all = reload_all
@@ -383,20 +379,20 @@ end
 def test_a_change_is_told_though_the_user_types_just_as_it_is_taken_over(opened):
     opened.lua(TYPE_AS_IT_IS_RELOADED)
     write_by_rename(opened.project / "a.txt", TEXT + "theirs\n")
-    opened.wait("#require('claude-ide.edits.watch.conflict').list() == 1")
+    opened.wait("#Ide.watch_conflict.list() == 1")
     assert opened.lines() == ["mine", *OLD[1:]]
 
 
 def test_what_was_refused_is_not_merged_with_the_next_write(opened):
     opened.keys("ggImine <Esc>")
-    opened.wait("vim.bo.modified and require('claude-ide.edits.watch.conflict').base(vim.fn.bufnr()) ~= nil")
+    opened.wait("vim.bo.modified and Ide.watch_conflict.base(vim.fn.bufnr()) ~= nil")
     refused = TEXT.replace("line 5\n", "refused\n")
     write_by_rename(opened.project / "a.txt", refused)
-    opened.wait("#require('claude-ide.edits.watch.conflict').list() == 1")
+    opened.wait("#Ide.watch_conflict.list() == 1")
     opened.cmd("Claude resolve mine")
-    opened.wait(lambda: opened.lua("return require('claude-ide.edits.watch.conflict').base(vim.fn.bufnr())") == refused)
+    opened.wait(lambda: opened.lua("return Ide.watch_conflict.base(vim.fn.bufnr())") == refused)
     write_by_rename(opened.project / "a.txt", refused.replace("line 9\n", "theirs\n"))
-    opened.wait("#require('claude-ide.edits.watch.conflict').list() == 1")
+    opened.wait("#Ide.watch_conflict.list() == 1")
     opened.cmd("Claude resolve merge")
     assert opened.lines() == ["mine line 1", *OLD[1:8], "theirs", *OLD[9:]]
 
@@ -405,8 +401,8 @@ class Story:
     """A user types, Claude writes, a formatter trims blanks on save. Rows of the user and of Claude take turns, with one between."""
 
     STEPS = 200
-    CONFLICTS = "#require('claude-ide.edits.watch.conflict').list()"
-    BASE = "require('claude-ide.edits.watch.conflict').base(vim.fn.bufnr())"
+    CONFLICTS = "#Ide.watch_conflict.list()"
+    BASE = "Ide.watch_conflict.base(vim.fn.bufnr())"
 
     def __init__(self, nvim, dice, number):
         self.nvim, self.dice, self.number = nvim, dice, number
@@ -516,11 +512,11 @@ def test_the_same_text_on_disk_is_no_conflict(opened):
 
 def test_a_touched_file_is_no_conflict(opened):
     opened.keys("ggImine <Esc>")
-    opened.wait("require('claude-ide.edits.watch.conflict').base(vim.api.nvim_get_current_buf()) ~= nil")
+    opened.wait("Ide.watch_conflict.base(vim.api.nvim_get_current_buf()) ~= nil")
     os.utime(opened.project / "a.txt", (1, 1))
-    opened.lua("require('claude-ide.edits.watch.conflict').consider(vim.api.nvim_get_current_buf())")
+    opened.lua("Ide.watch_conflict.consider(vim.api.nvim_get_current_buf())")
     write_by_rename(opened.project / "b.txt", "x\n")
-    opened.lua("looked = false require('claude-ide.base.file').read_later('a.txt', 1e6, function() looked = true end)")
+    opened.lua("looked = false Ide.file.read_later('a.txt', 1e6, function() looked = true end)")
     opened.wait("looked")
     assert opened.lua("return #notices") == 0
 
@@ -530,9 +526,9 @@ def test_own_writes_are_no_news(opened):
     opened.wait("not vim.bo.modified and vim.fn.getline(1) == 'mine line 1again'")
     opened.keys("Amore<Esc>")
     opened.wait("vim.bo.modified")
-    opened.wait("require('claude-ide.edits.watch.conflict').base(vim.api.nvim_get_current_buf()) ~= nil")
+    opened.wait("Ide.watch_conflict.base(vim.api.nvim_get_current_buf()) ~= nil")
     opened.lua(NOTE_JUDGED)
-    opened.lua("require('claude-ide.edits.watch').check_all()")
+    opened.lua("Ide.watch.check_all()")
     opened.wait("judged == 'mine line 1again\\n' .. table.concat(vim.fn.getline(2, '$'), '\\n') .. '\\n'")
     assert opened.lua("return #notices") == 0
 
@@ -542,9 +538,7 @@ def test_a_change_while_the_command_line_window_is_open_shows_after_it(opened):
     opened.keys("q:")
     opened.wait("vim.fn.getcmdwintype() == ':'")
     write_by_rename(opened.project / "a.txt", "new\n")
-    opened.lua(
-        "seen = false require('claude-ide.edits.watch.files').follow(vim.fn.getcwd() .. '/mark', function() seen = true end)"
-    )
+    opened.lua("seen = false Ide.watch_files.follow(vim.fn.getcwd() .. '/mark', function() seen = true end)")
     write_in_place(opened.project / "mark", "")
     opened.wait("seen")
     opened.keys(":q<CR>")
@@ -568,7 +562,7 @@ def test_it_can_be_off(start_nvim, off):
     nvim = start_nvim(args=["a.txt"], files={"a.txt": "old\n"}, opts=opts)
     nvim.start_server()
     if off == "stopped":
-        nvim.lua("require('claude-ide.server').stop()")
+        nvim.lua("Ide.server.stop()")
     assert nvim.lua(COUNTS) == [0, 0, 0, False]
 
 
@@ -656,7 +650,7 @@ def test_a_selection_in_another_encoding_waits_with_the_reload(start_nvim):
     nvim.keys("10GV3j")
     nvim.wait("vim.fn.line('.') == 13")
     (nvim.project / "a.txt").write_bytes((TOP + "é\n" + TEXT).encode("latin-1"))
-    nvim.wait("require('claude-ide.base.waits').is_waiting()")
+    nvim.wait("Ide.waits.is_waiting()")
     assert nvim.lines()[:2] == ["é", "line 1"]
     nvim.keys("<Esc>")
     nvim.wait(lambda: nvim.lines()[:6] == [*TOP.split("\n")[:5], "é"])
@@ -672,7 +666,7 @@ def test_a_reload_waits_for_the_end_of_what_was_begun(opened, begun, rest, left)
     opened.keys("10G" + begun)
     opened.wait(f"vim.fn.mode(1) == '{'no' if begun == 'd' else 's'}'")
     write_by_rename(opened.project / "a.txt", TOP + TEXT)
-    opened.wait("require('claude-ide.base.waits').is_waiting()")
+    opened.wait("Ide.waits.is_waiting()")
     assert opened.lines() == OLD
     opened.keys(rest)
     if left is None:
@@ -690,7 +684,7 @@ def test_a_search_that_an_operator_or_a_selection_waits_for_is_of_the_text_it_wa
     opened.wait(f"vim.fn.getcmdline() == '{begun[begun.find('line') :]}'")
     write_by_rename(opened.project / "a.txt", TOP + TEXT)
     opened.wait(
-        "require('claude-ide.base.waits').is_waiting() or vim.fn.getline(1) == 'new 1'",
+        "Ide.waits.is_waiting() or vim.fn.getline(1) == 'new 1'",
         what="the change to be seen",
     )
     opened.keys("<CR>" + ("d" if begun[0] in "V<" else "x<Esc>" if begun[0] == "c" else ""))
@@ -722,13 +716,13 @@ def test_a_comparison_writes_over_nothing_unseen_and_decides_nothing_where_it_is
     assert path.read_text() == "theirs, and more\n", "which nobody has seen"
     opened.keys(":tabclose<CR>")
     opened.wait("#vim.api.nvim_list_tabpages() == 1", what="the comparison to go")
-    assert opened.lua("return #require('claude-ide.edits.watch.conflict').list()") == 1
+    assert opened.lua("return #Ide.watch_conflict.list()") == 1
     opened.keys(":w<CR>")
     say_no(opened)
     assert path.read_text() == "theirs, and more\n"
     opened.keys(":Claude resolve mine<CR>:w<CR>")
     opened.wait(lambda: path.read_text().startswith("mine line 1\n"), what="the user's text on disk")
-    opened.wait("#require('claude-ide.edits.watch.conflict').list() == 0")
+    opened.wait("#Ide.watch_conflict.list() == 0")
 
 
 @pytest.mark.parametrize("keys", [":w<CR>", ":x<CR>", ":wall<CR>", ":update<CR>"])
@@ -736,7 +730,7 @@ def test_in_a_comparison_each_write_ends_the_matter(opened, keys):
     compare(opened)
     opened.keys(keys)
     opened.wait(lambda: (opened.project / "a.txt").read_text().startswith("mine line 1\n"), what="the text on disk")
-    opened.wait("#require('claude-ide.edits.watch.conflict').list() == 0")
+    opened.wait("#Ide.watch_conflict.list() == 0")
     opened.wait("not vim.bo[vim.fn.bufnr('a.txt')].modified")
     opened.cmd("tabonly | only | edit! a.txt")
     opened.keys("oagain<Esc>:w<CR>")

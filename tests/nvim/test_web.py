@@ -23,7 +23,7 @@ def serve(start_nvim):
     def serve(**opts):
         nvim = start_nvim(opts={**OPTS, **opts})
         nvim.cmd("Claude serve")
-        nvim.wait("require('claude-ide.web').info() ~= nil", what="the site")
+        nvim.wait("Ide.web.info() ~= nil", what="the site")
         return nvim, Site(nvim)
 
     return serve
@@ -31,15 +31,15 @@ def serve(start_nvim):
 
 def test_nothing_is_served_unless_it_is_asked_for(nvim):
     nvim.cmd("ClaudeConnect")
-    nvim.wait("require('claude-ide.server').is_running()")
-    assert nvim.lua("return package.loaded['claude-ide.web'] == nil")
-    assert nvim.lua("return (require('claude-ide.library.native').web_info())") is None
+    nvim.wait("Ide.server.is_running()")
+    assert nvim.lua("return package.loaded[Ide('web')] == nil")
+    assert nvim.lua("return (Ide.native.web_info())") is None
 
 
 def test_is_served_with_the_server_where_the_options_say_so(start_nvim):
     nvim = start_nvim(opts={"web": {"enabled": True, "port": 0}})
     nvim.cmd("ClaudeConnect")
-    nvim.wait("(require('claude-ide.library.native').web_info()) ~= nil", what="the site")
+    nvim.wait("(Ide.native.web_info()) ~= nil", what="the site")
     assert Site(nvim).get("/api/claude/sessions")["sessions"] == []
 
 
@@ -77,7 +77,7 @@ def test_the_address_lets_one_browser_in_once_and_is_shown_with_a_picture(start_
     assert Site(nvim).get("/api/claude/sessions", headers={"X-Claude-Ide-Key": key})["sessions"] == []
     with pytest.raises(urllib.error.HTTPError, match="401"):
         log_in()
-    log = nvim.lua("return require('claude-ide.base.log').path()")
+    log = nvim.lua("return Ide.log.path()")
     with open(log) as file:
         text = file.read()
     assert match[2] not in text and Site(nvim).info["token"] not in text
@@ -103,7 +103,7 @@ def test_stopping_ends_the_sockets_and_frees_the_port(serve, sessions, project):
             reader.until({"type": "none"})
     with pytest.raises(urllib.error.URLError):
         site.get("/api/claude/sessions")
-    assert nvim.lua("return (require('claude-ide.library.native').web_info())") is None
+    assert nvim.lua("return (Ide.native.web_info())") is None
 
 
 def test_a_taken_port_gives_the_next_one_and_says_so(serve, start_nvim):
@@ -122,7 +122,7 @@ def test_another_host_than_the_loopback_is_served_only_where_it_is_asked_for_and
     nvim.cmd("Claude serve start")
     nvim.wait("#notices > 0")
     assert "The web page listens on 0.0.0.0: other machines can reach it." in nvim.notices()
-    assert nvim.lua("return require('claude-ide.web').info().host") == "0.0.0.0"
+    assert nvim.lua("return Ide.web.info().host") == "0.0.0.0"
     nvim.cmd("Claude serve url")
     nvim.wait_screen("http://127.0.0.1:")
 

@@ -42,7 +42,7 @@ def reader(start_nvim, sessions, tmp_path):
     project.mkdir()
     session = sessions.write(project, ("one", "two"))
     nvim = acp_steps.begin(start_nvim, tmp_path, setup={"session": session}, opts=WRITE)
-    nvim.wait("require('claude-ide.chat').current() ~= nil", what="the chat")
+    nvim.wait("Ide.chat.current() ~= nil", what="the chat")
     wait_idle(nvim)
     site = Site(nvim)
     nvim.wait(lambda: site.has(session), what="the session to be listed")
@@ -171,11 +171,11 @@ def test_what_waits_for_an_agent_is_told_to_no_other(reader, sessions):
     nvim = reader.nvim
     (sessions.config / "sessions").mkdir()  # it visibly runs nowhere else
     say(nvim, "WAIT")
-    nvim.wait("require('claude-ide.chat').current().state == 'working'")
+    nvim.wait("Ide.chat.current().state == 'working'")
     number, pid = chat(nvim, "return { chat.number, chat.pid }")
     nvim.lua(
         """
-        local route, of = require("claude-ide.outbox.route"), require("claude-ide.outbox.route").of
+        local route, of = Ide.outbox_route, Ide.outbox_route.of
         _G.looks = 0
         route.of = function(...) looks = looks + 1 return of(...) end
         """
@@ -186,9 +186,7 @@ def test_what_waits_for_an_agent_is_told_to_no_other(reader, sessions):
     assert reader.until({"type": "unqueued", "id": "a"})["reason"] == "Claude has ended"
     assert chat(nvim, "return { chat.state, chat.number }") == ["ended", number]
     reader.say(type="user_message", id="b", content="SAY asked")
-    nvim.wait(
-        f"require('claude-ide.chat').current().number > {number}", what="the agent to be started for one that comes now"
-    )
+    nvim.wait(f"Ide.chat.current().number > {number}", what="the agent to be started for one that comes now")
 
 
 def test_who_accepts_several_edits_elsewhere_is_told_why_nothing_is_written(reader, tmp_path):

@@ -7,13 +7,13 @@ from test_web_write import begin, fake, inside, pasted, typed  # noqa: F401
 pytestmark = pytest.mark.dealt
 
 ADD = """
-local store = require("claude-ide.comments.store")
+local store = Ide.comments_store
 local root = store.root_of()
 local id = assert(store.add({ root = root, path = "a.txt", first = 0, count = 1, text = "one\\n" }, "user", "Why?"))
 assert(store.change(root, { sent = { { id = id, words = "Why?", session = ... } } }))
 """
-CHANGE = "local store = require('claude-ide.comments.store') assert(store.change(store.root_of(), ...))"
-STATE = "(require('claude-ide.comments.store').threads(require('claude-ide.comments.store').root_of())[1] or {}).state"
+CHANGE = "local store = Ide.comments_store assert(store.change(store.root_of(), ...))"
+STATE = "(Ide.comments_store.threads(Ide.comments_store.root_of())[1] or {}).state"
 
 
 def threads(reader, state):

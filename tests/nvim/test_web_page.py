@@ -20,7 +20,7 @@ def page(start_nvim, browser):
     def page(id=None):
         nvim = start_nvim(opts=OPTS)
         browser.size(1200, 800)
-        browser.open(nvim.lua("return (require('claude-ide.web').url())"))
+        browser.open(nvim.lua("return (Ide.web.url())"))
         browser.wait("document.querySelectorAll('#sessions a').length > 0", "the list")
         if id:
             browser.js(f"location.hash = '#/s/{id}'")
@@ -180,7 +180,7 @@ def test_goes_on_by_itself_when_the_connection_drops(page, browser, sessions, pr
     id = sessions.write(project, ("start", "ok"))
     browser.before_pages(SOCKETS)
     nvim = page(id)
-    port = nvim.lua("return require('claude-ide.web').info().port")
+    port = nvim.lua("return Ide.web.info().port")
     seen = "[...document.querySelectorAll('article.user')].map((node) => node.innerText.split('\\n').pop())"
     browser.size(1200, 4000)  # all of it is in sight
     browser.wait("window.sockets?.length > 0", "a socket")
@@ -195,11 +195,11 @@ def test_goes_on_by_itself_when_the_connection_drops(page, browser, sessions, pr
     browser.wait("!document.querySelector('#offline').hidden", "that it is offline")
     browser.wait("!away.hidden", "that the list says so")
     # The same port, and so the same page; its key is from the site that is gone.
-    nvim.lua("require('claude-ide.config').get().web.port = ...", port)
+    nvim.lua("Ide.config.get().web.port = ...", port)
     nvim.cmd("Claude serve")
     browser.wait("document.querySelector('#login').open", "that it is not let in any more")
     browser.wait("away.hidden", "that somebody answers")
-    nvim.lua("url = require('claude-ide.web').url()")
+    nvim.lua("url = Ide.web.url()")
     browser.open("about:blank")
     browser.open(nvim.lua("return url"))
     browser.wait("document.querySelectorAll('#sessions a').length > 0 && !document.querySelector('#login').open")

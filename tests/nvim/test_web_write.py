@@ -53,7 +53,7 @@ def inside(begin, fake, sessions, project):
             sessions.record(pid, of, status, cwd=project)
             words = {"idle": "idle", "busy": "working", "waiting": "waiting"}[status]
             nvim.wait(
-                f"(require('claude-ide.terminal').session() or {{ state = {{}} }}).state.activity == '{words}'",
+                f"(Ide.terminal.session() or {{ state = {{}} }}).state.activity == '{words}'",
                 what=f"the session to be seen {words}",
             )
 
@@ -67,7 +67,7 @@ def inside(begin, fake, sessions, project):
 
 MARK = b"<mark>"
 COUNT_LOOKS = """
-local route, of = require("claude-ide.outbox.route"), require("claude-ide.outbox.route").of
+local route, of = Ide.outbox_route, Ide.outbox_route.of
 _G.looks = 0
 route.of = function(...) looks = looks + 1 return of(...) end
 """
@@ -159,7 +159,7 @@ def queued(connect, fake):
     def queued(reader, nvim, state):
         pid = fake.starts()[0]["pid"]
         connect(nvim).notify("ide_connected", {"pid": pid})
-        nvim.wait(f"require('claude-ide.server').clients()[1].pid == {pid}", what="the pid of the client")
+        nvim.wait(f"Ide.server.clients()[1].pid == {pid}", what="the pid of the client")
         nvim.cmd("wincmd p")  # no typing in the terminal
         state("busy")
         reader.say(type="user_message", id="m", content="wait for me")
@@ -178,7 +178,7 @@ def test_why_something_was_rejected_is_a_prompt_of_its_own_and_comes_first(insid
     nvim, site, session, state = inside()
     with site.read(session) as reader:
         queued(reader, nvim, state)
-        nvim.lua("require('claude-ide.outbox.reason').tell(1, 'use two words')")
+        nvim.lua("Ide.outbox_reason.tell(1, 'use two words')")
         state("idle")
         waits_behind(nvim, fake, pasted("use two words"))
         state("busy")
@@ -193,7 +193,7 @@ def test_what_was_pasted_and_is_not_drawn_yet_is_no_empty_prompt(inside, fake, q
     nvim, site, session, state = inside()
     with site.read(session) as reader:
         queued(reader, nvim, state)
-        paste = "require('claude-ide.terminal.prompt').paste(require('claude-ide.terminal').bufnr(), 'half a thought')"
+        paste = "Ide.terminal_prompt.paste(Ide.terminal.bufnr(), 'half a thought')"
         nvim.lua(paste)
         state("idle")
         waits_behind(nvim, fake, b"\x1b[200~half a thought\x1b[201~")
@@ -226,12 +226,12 @@ def test_one_that_runs_elsewhere_is_never_written_to_nor_started_again(begin, fa
 
 ATTACH_BESIDE = """
 local nothing = function() end
-require("claude-ide.config").get().terminal.provider = {
+Ide.config.get().terminal.provider = {
   open = function() return {} end,
   is_visible = function() return true end,
   show = nothing, hide = nothing, focus = nothing, close = nothing,
 }
-require("claude-ide.terminal").attach(require("claude-ide").sessions.live()[1], { "true" })
+Ide.terminal.attach(require("claude-ide").sessions.live()[1], { "true" })
 """
 
 
@@ -274,7 +274,7 @@ def test_what_the_terminal_runs_is_not_ended_for_another_session(inside, fake, s
     with site.read(other) as reader:
         reader.say(type="user_message", id="m", content="go on")
         nvim.wait(lambda: len(fake.starts()) == 2, what="a terminal of its own")
-    assert nvim.lua("return #require('claude-ide.terminal').list()") == 2
+    assert nvim.lua("return #Ide.terminal.list()") == 2
     assert fake.typed(0) == b""
 
 
@@ -289,7 +289,7 @@ def test_a_terminal_that_the_user_is_in_does_not_go_for_another_session(inside, 
 
 
 OF_THE_BOARD = """
-require("claude-ide.outbox").send({
+Ide.outbox.send({
   kind = "board", session = ..., text = "first", ran = true,
 })
 """
@@ -304,13 +304,13 @@ def test_to_stop_claude_starts_nothing_that_waits(inside, fake, is_behind_the_bo
     with site.read(session) as reader:
         for id in ("a", "b"):
             reader.say(type="user_message", id=id, content=id)
-        waiting = f"require('claude-ide.outbox').counts()['{session}']"
+        waiting = f"Ide.outbox.counts()['{session}']"
         nvim.wait(f"{waiting} == {1 + is_behind_the_board}", what="it to wait")
         reader.say(type="interrupt")
         for id in ("a", "b"):
             assert reader.until({"type": "unqueued", "id": id})["reason"] == "you stopped Claude"
         state("idle")
-        nvim.wait("next(require('claude-ide.outbox').counts()) == nil", what="nothing to wait")
+        nvim.wait("next(Ide.outbox.counts()) == nil", what="nothing to wait")
     still(nvim, fake, waits=False, behind=b"\x1b")
 
 
@@ -330,7 +330,7 @@ def test_what_waits_is_given_up_where_claude_ends_or_begins_anew(inside, fake, s
     with site.read(new) as reader:
         nvim.lua(
             """
-            local route = require("claude-ide.outbox.route")
+            local route = Ide.outbox_route
             local of = route.of
             route.of = function(session)
               _G.asked_of = session
@@ -341,14 +341,14 @@ def test_what_waits_is_given_up_where_claude_ends_or_begins_anew(inside, fake, s
         reader.say(type="user_message", id="c", content="c")
         reader.until({"type": "queued", "id": "c"})
         nvim.wait(f"_G.asked_of == '{new}'", what="Neovim to know of the message")
-        nvim.lua("require('claude-ide.terminal').close()")
+        nvim.lua("Ide.terminal.close()")
         assert reader.until({"type": "unqueued", "id": "c"})["reason"] == "Claude has ended"
     assert len(fake.starts()) == 1 and fake.typed() == b""
 
 
 HEAR_LATER = """
 local event = ...
-local wake = require("claude-ide.library.wake")
+local wake = Ide.library_wake
 local _, receivers = debug.getupvalue(wake.on, 1)
 deferred, take = {}, receivers[event]
 wake.on({ event }, function(event) table.insert(deferred, event) end)
@@ -363,8 +363,8 @@ def test_what_came_before_claude_ended_starts_nothing_though_neovim_hears_of_it_
         nvim.lua(HEAR_LATER, "web_ask")
         reader.say(type="user_message", id="m", content="lost")
         nvim.wait("#deferred == 1", what="the message")
-        nvim.lua("require('claude-ide.terminal').close()")
-        nvim.wait("not require('claude-ide.terminal').is_running()", what="the end of the CLI")
+        nvim.lua("Ide.terminal.close()")
+        nvim.wait("not Ide.terminal.is_running()", what="the end of the CLI")
         nvim.lua("take(deferred[1])")
         assert reader.until({"type": "unqueued", "id": "m"})["reason"] == "Claude has ended"
     assert len(fake.starts()) == 1
@@ -382,7 +382,7 @@ def test_a_client_that_knows_of_the_next_session_before_neovim_is_heard(inside, 
         reader.say(type="user_message", id="m", content="hello")
         reader.until({"type": "queued", "id": "m"})
         nvim.lua(
-            "local route = require('claude-ide.outbox.route') local of = route.of "
+            "local route = Ide.outbox_route local of = route.of "
             "route.of = function(...) looked = (looked or 0) + 1 return of(...) end"
         )
         nvim.wait("(looked or 0) > 1", what="it to be looked again")
@@ -415,9 +415,9 @@ def test_what_a_client_wrote_is_not_delivered_once_nothing_is_served(start_nvim)
     nvim.lua(
         """
         _G.routes = 0
-        require("claude-ide.outbox.route").of = function() routes = routes + 1 return nil, "nobody" end
-        require("claude-ide.library.wake").on = function(_, receive) _G.receive = receive end
-        local deliver = require("claude-ide.web.deliver")
+        Ide.outbox_route.of = function() routes = routes + 1 return nil, "nobody" end
+        Ide.library_wake.on = function(_, receive) _G.receive = receive end
+        local deliver = Ide.web_deliver
         deliver.attach()
         deliver.detach()
         receive({ type = "web_ask", ask = { type = "deliver", key = 1, session = "s", text = "words" } })
@@ -441,7 +441,7 @@ def test_the_port_is_free_after_serve_stop_and_the_cli_does_not_know_it(inside, 
     (started,) = fake.starts()
     settings = json.loads(started["settings"])
     hooks = [hook for event in settings["hooks"].values() for one in event for hook in one["hooks"]]
-    # What concerns a call is printed by a command, see terminal/hook_folder.lua.
+    # What concerns a call is printed by a command, see `Ide.hook_folder`.
     assert {(hook["type"], hook.get("server")) for hook in hooks} == {("mcp_tool", "ide"), ("command", None)}
     reported = json.dumps([started["settings"], started["tools"], started["argv"], started["env"]])
     assert f":{site.info['port']}" not in reported and site.info["token"] not in reported

@@ -9,11 +9,11 @@ pytestmark = pytest.mark.dealt
 
 
 def folders(nvim):
-    return nvim.lua('return require("claude-ide.server.workspace").folders()')
+    return nvim.lua("return Ide.workspace.folders()")
 
 
 def root(nvim, path):
-    return nvim.lua('return require("claude-ide.server.workspace").root(...)', str(path))
+    return nvim.lua("return Ide.workspace.root(...)", str(path))
 
 
 def lock(nvim):
@@ -87,7 +87,7 @@ def test_the_lock_file_follows_cd_whatever_the_names(start_nvim):
     unchanged = ("port", "pid", "authToken", "transport", "runningInWindows")
     assert {key: after[key] for key in unchanged} == {key: before[key] for key in unchanged}
     nvim.cmd("cd /")
-    assert nvim.lua('return require("claude-ide.server.workspace").announcement().ideName') == "Neovim: two"
+    assert nvim.lua("return Ide.workspace.announcement().ideName") == "Neovim: two"
     nvim.lua("vim.api.nvim_set_current_dir(...)", str(nvim.project / odd))
     nvim.wait(lambda: announced(nvim) == [str(nvim.project / odd)], what="the odd name")
 
@@ -107,7 +107,7 @@ def test_a_folder_that_is_removed_while_neovim_is_in_it_stays_the_project(start_
     path = str(nvim.project / "a.txt")
     client.start_call("openDiff", old_file_path=path, new_file_path=path, new_file_contents="b\n", tab_name="one")
     nvim.wait_kind("proposal")
-    nvim.wait("require('claude-ide.edits.proposal').list()[1].seen")
+    nvim.wait("Ide.proposal.list()[1].seen")
     nvim.cmd("ClaudeSend")
     nvim.cmd("Claude status")
     nvim.cmd("checkhealth claude-ide")
@@ -166,9 +166,7 @@ def test_nothing_is_rewritten_when_nothing_changed(start_nvim):
     nvim = start_nvim(files={"top/.git/HEAD": "", "top/a/x": "", "top/b/x": ""})
     nvim.cmd("cd top")
     nvim.start_server()
-    nvim.lua(
-        'calls = 0 require("claude-ide.library.native").set_workspace = function() calls = calls + 1 return true end'
-    )
+    nvim.lua("calls = 0 Ide.native.set_workspace = function() calls = calls + 1 return true end")
     nvim.cmd("cd a")
     nvim.cmd("cd ../b | tabnew | tabclose")
     nvim.lua("done = false vim.schedule(function() vim.schedule(function() done = true end) end)")
@@ -255,7 +253,7 @@ def test_a_client_elsewhere_gets_and_gives_its_own_paths(start_nvim, connect):
         there,
     )
     elsewhere, beside = connect(nvim, roots=[there]), connect(nvim)
-    roots = "return vim.tbl_map(function(client) return client.roots end, require('claude-ide.server').clients())"
+    roots = "return vim.tbl_map(function(client) return client.roots end, Ide.server.clients())"
     nvim.wait(lambda: nvim.lua(roots) == [[str(nvim.project)]] * 2, what="the folders of both, as they are here")
     nvim.lua("""
       local problem = { lnum = 0, col = 0, message = "odd", severity = vim.diagnostic.severity.ERROR }
@@ -275,7 +273,7 @@ def test_a_client_elsewhere_gets_and_gives_its_own_paths(start_nvim, connect):
     proposal = {"old_file_path": f"{there}/a b.txt", "new_file_contents": "two\n"}
     waiting = elsewhere.start_call("openDiff", **proposal)
     nvim.wait_kind("proposal")
-    assert nvim.lua("return require('claude-ide.edits.proposal').list()[1].path") == str(nvim.project / "a b.txt")
+    assert nvim.lua("return Ide.proposal.list()[1].path") == str(nvim.project / "a b.txt")
     nvim.keys(":Claude accept<CR>")
     assert elsewhere.call_result(waiting) == ["FILE_SAVED", "two\n"]
 

@@ -137,7 +137,7 @@ def test_done_merges_and_removes_all_of_it(start, cli):
     nvim.wait_notice("fix is in main now.")
     assert not fix.exists()
     assert branches(nvim) == ["main"]
-    assert nvim.lua("return #require('claude-ide.terminal').list()") == 0
+    assert nvim.lua("return #Ide.terminal.list()") == 0
     assert nvim.lua("return { vim.fn.tabpagenr('$'), vim.fn.getcwd() }") == [1, str(nvim.project)]
     nvim.wait(lambda: nvim.lines() == ["two"], what="the merged text in the open buffer")
     names = nvim.lua("return vim.tbl_map(vim.api.nvim_buf_get_name, vim.api.nvim_list_bufs())")
@@ -149,7 +149,7 @@ def test_done_keeps_what_the_user_wants_to_keep(start, cli):
     fix = begin(nvim, cli)
     commit(fix)
     done(nvim, -1)
-    assert fix.exists() and nvim.lua("return #require('claude-ide.terminal').list()") == 1
+    assert fix.exists() and nvim.lua("return #Ide.terminal.list()") == 1
     done(nvim, 2)
     nvim.wait_notice("fix is in main now.")
     assert fix.exists() and git(nvim.project, "show", "main:a.txt") == "two"
@@ -186,19 +186,19 @@ def test_done_stops_at_what_would_be_lost(start, cli, connect):
     client.call("getDiagnostics", uri=f"file://{fix}/a.txt")
     (fix / "a.txt").write_text("changed\n")
     client.call("getDiagnostics")
-    nvim.wait("#require('claude-ide.edits.journal').changes() == 1", what="the change to be known")
+    nvim.wait("#Ide.journal.changes() == 1", what="the change to be known")
     nvim.cmd("Claude worktree done")
     nvim.wait_notice("1 file to review there.")
     nvim.wait(lambda: len(review_steps.windows(nvim)) >= 2, what="the review")
-    nvim.lua("require('claude-ide.edits.review').close()")
-    nvim.lua("assert(require('claude-ide.edits.journal.undo').keep(...))", str(fix / "a.txt"))
+    nvim.lua("Ide.review.close()")
+    nvim.lua("assert(Ide.journal_undo.keep(...))", str(fix / "a.txt"))
     # A proposal.
     path = str(fix / "a.txt")
     client.start_call("openDiff", old_file_path=path, new_file_path=path, new_file_contents="b\n", tab_name="one")
     nvim.wait("vim.fn.tabpagenr('$') == 3", what="the diff")
     nvim.cmd("tabnext 2 | Claude worktree done")
     nvim.wait_notice("A proposal for a.txt waits")
-    nvim.lua("local all = require('claude-ide.edits.proposal') all.reject(all.list()[1].id)")
+    nvim.lua("local all = Ide.proposal all.reject(all.list()[1].id)")
     # A merge over changes of the user's, and one with conflicts.
     (fix / "日本.txt").write_text("ours\n")
     git(fix, "add", ".")
@@ -212,7 +212,7 @@ def test_done_stops_at_what_would_be_lost(start, cli, connect):
     done(nvim, 1)
     nvim.wait_notice("Conflicts in a.txt, 日本.txt: nothing was merged.")
     assert git(nvim.project, "status", "--porcelain") == ""
-    assert fix.exists() and nvim.lua("return #require('claude-ide.terminal').list()") == 1
+    assert fix.exists() and nvim.lua("return #Ide.terminal.list()") == 1
 
 
 def test_done_removes_none_that_git_would_not(start, cli, tmp_path):
@@ -348,7 +348,7 @@ def test_a_variable_in_a_path_is_a_name(start, cli, tmp_path):
 @pytest.mark.one_nvim
 def test_a_folder_that_neovim_cannot_enter_is_told_without_a_trace(start, cli):
     nvim = start()
-    nvim.lua("require('claude-ide.base.working_directory').set = function() error('E344: it is gone', 0) end")
+    nvim.lua("Ide.working_directory.set = function() error('E344: it is gone', 0) end")
     nvim.cmd("Claude worktree fix")
     nvim.wait_notice("The worktree does not open: E344")
     assert cli.starts() == []
@@ -435,7 +435,7 @@ def test_two_that_wait_for_the_user_both_open(start, cli, tmp_path):
     nvim.keys("ihello")
     nvim.wait("vim.fn.mode() == 'i'", what="typing")
     (tmp_path / "go").touch()
-    nvim.wait("require('claude-ide.ui.guard').is_waiting('worktree ' .. vim.fn.getcwd() .. '.two')", what="it to wait")
+    nvim.wait("Ide.guard.is_waiting('worktree ' .. vim.fn.getcwd() .. '.two')", what="it to wait")
     nvim.keys("<Esc>")
     nvim.wait(lambda: len(cli.starts()) == 2, what="both")
     assert sorted(one["argv"][1] for one in cli.starts()) == ["first prompt", "second prompt"]
@@ -496,7 +496,7 @@ def ask_later(nvim):
 def test_done_names_text_that_was_not_sent(start, cli):
     nvim = start()
     fix = begin(nvim, cli)
-    buf = nvim.lua("return require('claude-ide.terminal').list()[1]:bufnr()")
+    buf = nvim.lua("return Ide.terminal.list()[1]:bufnr()")
     nvim.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid(...))", buf)
     nvim.keys("ihalf a")
     nvim.wait(lambda: cli.typed() == b"half a", what="the keys")
@@ -506,10 +506,10 @@ def test_done_names_text_that_was_not_sent(start, cli):
     # Typed while the question is open, into a chat that has no process.
     nvim.lua(
         """
-        local chats = require("claude-ide.chat")
+        local chats = Ide.chat
         assert(chats.open({ cwd = ... }))
-        local prompts = require("claude-ide.chat.open_prompts").by_buffer
-        require("claude-ide.chat.prompt").add(next(prompts), "another\\n\u202eidea")
+        local prompts = Ide.open_prompts.by_buffer
+        Ide.chat_prompt.add(next(prompts), "another\\n\u202eidea")
         """,
         str(fix),
     )
@@ -517,7 +517,7 @@ def test_done_names_text_that_was_not_sent(start, cli):
     nvim.wait_notice('Text that is not sent since the question: "another <202e>idea". The worktree stays.')
     assert fix.exists()
     # A chat that is closed leaves its text to the next one in that folder.
-    nvim.lua("require('claude-ide.chat').close_all()")
+    nvim.lua("Ide.chat.close_all()")
     assert '"another <202e>idea", a line in the terminal fix' in ask_later(nvim)
     nvim.lua("answer(1)")
     nvim.wait_notice("The worktree of fix is removed.")
@@ -526,7 +526,7 @@ def test_done_names_text_that_was_not_sent(start, cli):
 def test_done_names_text_in_a_file_that_is_open_for_its_terminal(start, cli):
     nvim = start()
     begin(nvim, cli)
-    buf = nvim.lua("return require('claude-ide.terminal').list()[1]:bufnr()")
+    buf = nvim.lua("return Ide.terminal.list()[1]:bufnr()")
     nvim.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid(...))", buf)
     nvim.keys("i<C-g>")
     nvim.wait("vim.fs.basename(vim.api.nvim_buf_get_name(0)) == '0.prompt'", what="the prompt in a buffer")
@@ -542,15 +542,13 @@ def test_done_ends_a_chat(begin_chat_with_stand_in, sessions, tmp_path):
     git(repository(tmp_path), "worktree", "add", "-qb", "fix", "../project.fix")
     fix = tmp_path / "project.fix"
     nvim = begin_chat_with_stand_in(cwd=fix, notices=True)
-    pid = nvim.wait("require('claude-ide.chat').current().pid")
+    pid = nvim.wait("Ide.chat.current().pid")
     sessions.record(pid, "s", "idle", fix)
     nvim.wait("#require('claude-ide').sessions.live() == 1", what="the record to be seen")
     done(nvim, 1)
     nvim.wait_notice("The worktree of fix is removed.")
     assert not fix.exists()
-    assert nvim.lua(
-        "return { #require('claude-ide.chat').list(), require('claude-ide.base.process').runs(...) }", pid
-    ) == [
+    assert nvim.lua("return { #Ide.chat.list(), Ide.process.runs(...) }", pid) == [
         0,
         False,
     ]

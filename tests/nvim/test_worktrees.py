@@ -52,9 +52,7 @@ def test_the_lock_file_names_all_work_trees_also_later_ones(start_nvim, project,
     nvim.wait(lambda: announced(nvim) == [fix, main, later, inner], what="the new one")
     git(project, "worktree", "remove", "../later")
     nvim.wait(lambda: announced(nvim) == [fix, main, inner], what="the removed one to go")
-    assert nvim.lua("return require('claude-ide.server.workspace').folders()") == [fix, main], (
-        "tools keep to what is open"
-    )
+    assert nvim.lua("return Ide.workspace.folders()") == [fix, main], "tools keep to what is open"
     nvim.cmd("checkhealth claude-ide")
     assert f"A CLI finds this Neovim in: {fix}, {main}, {inner}" in "\n".join(nvim.lines())
 
@@ -81,7 +79,7 @@ def test_a_client_works_in_its_own_work_tree(start_nvim, connect, connect_agent,
     in_main, in_fix = connect(nvim), connect(nvim, roots=[fix])
     nvim.wait(lambda: announced(nvim) == [main, fix], what="its worktree")
     agent = connect_agent(nvim, roots=[fix])
-    nvim.wait("#require('claude-ide.server').agents()[1].roots == 1", what="the agent's folder")
+    nvim.wait("#Ide.server.agents()[1].roots == 1", what="the agent's folder")
     nvim.cmd(f"edit {fix}/a.txt | edit {inner}/a.txt | edit {main}/a.txt")
     nvim.lua(
         """
@@ -106,7 +104,7 @@ def test_a_client_works_in_its_own_work_tree(start_nvim, connect, connect_agent,
     assert json.loads(text)["folders"] == [fix, main]
     # A private file is private in each.
     for place in places:
-        assert nvim.lua("return require('claude-ide.server.privacy').denied_by(...)", f"{place}/keys/one") == "keys/*"
+        assert nvim.lua("return Ide.server_privacy.denied_by(...)", f"{place}/keys/one") == "keys/*"
 
 
 def test_an_agent_that_tells_its_folder_later_works_there(start_nvim, connect_agent, places):
@@ -116,7 +114,7 @@ def test_an_agent_that_tells_its_folder_later_works_there(start_nvim, connect_ag
     agent = connect_agent(nvim, roots=[main])
     agent.roots = [fix]
     agent.notify("notifications/roots/list_changed")
-    nvim.wait(f"vim.deep_equal(require('claude-ide.server').agents()[1].roots, {{ '{fix}' }})", what="its folder")
+    nvim.wait(f"vim.deep_equal(Ide.server.agents()[1].roots, {{ '{fix}' }})", what="its folder")
     (text,) = agent.call("open_buffers")
     assert f"\n{main}/a.txt  (" in text
 

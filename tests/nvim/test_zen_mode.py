@@ -112,7 +112,7 @@ def test_what_was_asked_for_keeps_the_focus(start_nvim, connect, tmp_path, zen, 
 LATE = """
 local below, asked_for = vim.api.nvim_get_current_win()
 local zen = vim.api.nvim_open_win(0, true, { relative = "editor", row = 0, col = 0, width = 60, height = 18 })
-require("claude-ide.ui.zen_mode").keep("test", {
+Ide.zen_mode.keep("test", {
   is_there = function() return vim.api.nvim_get_current_win() == asked_for end,
   enter = function() vim.api.nvim_set_current_win(asked_for) end,
 })

@@ -3,7 +3,7 @@
 ENV = {"TZ": "UTC"}
 NOTICES = """
 notices = {} vim.notify = function(message) notices[#notices + 1] = message end
-require("claude-ide.transcript.motions").WAIT_MS = 60000 -- a machine that stands still is no reason to give up
+Ide.transcript_motions.WAIT_MS = 60000 -- a machine that stands still is no reason to give up
 """
 
 PARSER = "".join(f"line {number}\n" for number in range(1, 10)) + "for i = 0, n - 1 do\nend\n"
@@ -19,9 +19,9 @@ def show(start_nvim, script, rendered="notices", **more):
 
 
 RENDERED = """
-  local view = require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf())
+  local view = Ide.open_views.of_buffer(vim.api.nvim_get_current_buf())
   if not view or not view.source:info() or view.busy or view.again or view.colouring then return false end
-  local loader = require("claude-ide.transcript.loader")
+  local loader = Ide.transcript_loader
   return view.canvas.heights:len() == view.source:info().len
     and #loader.urgent(view) == 0 and #loader.others(view) == 0
 """
@@ -33,7 +33,7 @@ def wait_rendered(nvim):
 
 def wait_named(nvim):
     """Waits until paths are shown relative to the session's folder, which is known once its title is."""
-    nvim.wait("require('claude-ide.transcript.open_views').of_buffer(vim.api.nvim_get_current_buf()).name ~= nil")
+    nvim.wait("Ide.open_views.of_buffer(vim.api.nvim_get_current_buf()).name ~= nil")
     wait_rendered(nvim)
 
 
