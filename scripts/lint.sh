@@ -34,6 +34,8 @@ one_module_draws() {
 require_graph() { "$(nvim_path 0.12)" -l scripts/require-graph.lua; }
 # The same of the modules of each crate, without layers.
 rust_cycles() { "$python" scripts/rust-cycles.py; }
+# Tests name modules by a table.
+module_names() { "$python" scripts/module-names.py; }
 startup_requires_nothing() { ! grep -nE '^[^ -].*\brequire\b' plugin/*.lua; }
 
 types() { # LuaCATS, with Neovim's runtime for the types of its API; hints are shown only beside a warning
@@ -94,6 +96,7 @@ check one-module-closes-windows one_module_closes_windows
 check one-module-draws one_module_draws
 check require-graph require_graph
 check rust-cycles rust_cycles
+check module-names module_names
 check lazy-plugin-files startup_requires_nothing
 
 if ((${#failed[@]})); then
