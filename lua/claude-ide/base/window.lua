@@ -35,13 +35,18 @@ function M.is_last(win)
   return #vim.api.nvim_list_tabpages() == 1 and #splits == 1 and splits[1] == win
 end
 
----Enters a window. Like Neovim's own keys, and unlike its API, this ends Visual mode before another buffer: Terminal mode could not
----start in it.
+---Ends Visual mode, as Neovim's own keys do before another buffer, and its API does not: Terminal mode could not start in it.
+function M.end_visual()
+  if vim.api.nvim_get_mode().mode:find("^[vV\22sS\19]") then
+    vim.cmd("normal! \27")
+  end
+end
+
+---Enters a window.
 ---@param win integer
 function M.enter(win)
-  local is_selecting = vim.api.nvim_get_mode().mode:find("^[vV\22sS\19]")
-  if is_selecting and vim.api.nvim_win_get_buf(win) ~= vim.api.nvim_get_current_buf() then
-    vim.cmd("normal! \27")
+  if vim.api.nvim_win_get_buf(win) ~= vim.api.nvim_get_current_buf() then
+    M.end_visual()
   end
   vim.api.nvim_set_current_win(win)
 end

@@ -149,16 +149,6 @@ local function destination(buf, free)
   return vim.api.nvim_get_current_win()
 end
 
----Ends the mode in which a mapping runs a command.
-local function end_mode()
-  local mode = vim.api.nvim_get_mode().mode
-  if mode:find("^[vVsS\19\22]") then
-    vim.cmd.normal({ vim.keycode("<Esc>"), bang = true })
-  elseif mode ~= "n" then
-    vim.cmd.stopinsert()
-  end
-end
-
 ---Shows a buffer in a suitable window. The focus moves only when no typing can end up there; a user who types keeps their window, unless
 ---they have asked for the buffer.
 ---@param buf integer
@@ -172,6 +162,10 @@ function M.show(buf, is_asked)
     return nil, false
   end
   local before = vim.api.nvim_win_get_buf(win)
+  if free then -- a mapping may have run the command in any mode
+    window.end_visual()
+    vim.cmd.stopinsert()
+  end
   if before ~= buf then
     vim.api.nvim_win_set_buf(win, buf)
     if is_untouched(before) then
@@ -179,7 +173,6 @@ function M.show(buf, is_asked)
     end
   end
   if free then
-    end_mode()
     vim.api.nvim_set_current_win(win)
   end
   return win, free
