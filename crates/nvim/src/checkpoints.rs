@@ -140,7 +140,7 @@ fn take(job: u64, given: &mut Arguments) -> Result<Job, Error> {
     let (folder, home, ours) =
         (path(&given.bytes("folder")?), path(&given.bytes("home")?), path(&given.bytes("ours")?));
     let is_first = given.flag("is_first")?;
-    // What was written in the millisecond of the prompt was there before it: nobody works that fast.
+    // A prompt's time has whole milliseconds, a file's nanoseconds: what was written in the prompt's millisecond was there before it.
     let since = given
         .optional_id("since")?
         .and_then(|since| UNIX_EPOCH.checked_add(Duration::from_millis(since.saturating_add(1))));

@@ -300,14 +300,8 @@ end
 ---@param new_last integer end of the lines in their place
 local function follow_replaced(buf, text, first, last, new_last)
   local is_replaced = first < last and first < new_last
-  local found = vim.api.nvim_buf_get_extmarks(
-    buf,
-    following,
-    { first, 0 },
-    { new_last, 0 },
-    { details = true }
-  )
-  for _, mark in ipairs(found) do
+  local from, to, opts = { first, 0 }, { new_last, 0 }, { details = true }
+  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, following, from, to, opts)) do
     local id, details = mark[1], mark[4] or {}
     if is_replaced and id ~= WHOLE and details.invalid and not text.deleted[id] then
       follow(buf, id, first, new_last)

@@ -77,7 +77,7 @@ local function start(folder, arguments, options, done)
   vim.system(argv, options, vim.schedule_wrap(done))
 end
 
----Runs git for what nobody waits for: a failure goes to the log.
+---Runs git in the background, for no command of the user's: a failure goes to the log.
 ---@param folder string
 ---@param arguments string[]
 ---@param done fun(out?: string) with each byte; nil: it failed

@@ -110,7 +110,7 @@ local function draw_again(buf, opts, left)
   end
   local bo, own, lines, typed = left.bo, opts.bo or {}, left.lines, nil
   if bo.filetype == vim.bo[buf].filetype and not own.filetype then
-    bo.filetype = nil -- nobody need be told of it
+    bo.filetype = nil -- it is unchanged: no FileType event
   end
   if bo.modifiable or not lines then
     lines = opts.lines

@@ -159,11 +159,22 @@ local function meant(path)
   return here and here.entries[here.shown].path or vim.api.nvim_buf_get_name(0)
 end
 
+---Takes note of what was typed just before a key: no event has come for it.
+---@param path string
+local function catch_up(path)
+  local buf = buffer.loaded(path)
+  if buf and written[buf] then
+    follow(buf)
+  end
+  current.refresh()
+end
+
 ---The changes to decide: those shown, if the review has the file; else the unreviewed ones.
 ---@param path string
 ---@return claude-ide.journal.Change?
 ---@return claude-ide.journal.Scope scope
 local function changes_of(path)
+  catch_up(path)
   local entry, here = current.find(path), current.here()
   if entry and here then
     return entry.change, here.scope
@@ -250,16 +261,6 @@ local function decide(action, path, list, scope)
   return true
 end
 
----Takes note of what was typed just before a key: no event has come for it.
----@param path string
-local function catch_up(path)
-  local buf = buffer.loaded(path)
-  if buf and written[buf] then
-    follow(buf)
-  end
-  current.refresh()
-end
-
 ---Keeps or undoes the change under the cursor.
 ---@param action "keep"|"undo"
 ---@param path? string default: the current file
@@ -268,7 +269,6 @@ end
 ---@return string? err
 local function decide_hunk(action, path, lnum)
   local wanted = meant(path)
-  catch_up(wanted)
   local change, scope = changes_of(wanted)
   local review = current.get()
   local side = review and not lnum and view.side(review.view) or "file"
@@ -289,7 +289,6 @@ end
 ---@return string? err
 local function decide_file(action, path)
   local wanted = meant(path)
-  catch_up(wanted)
   local _, scope = changes_of(wanted)
   return decide(action, wanted, nil, scope)
 end
@@ -368,7 +367,6 @@ end
 ---@return string? err
 function M.undo_comments(path)
   local wanted = meant(path)
-  catch_up(wanted)
   local change, scope = changes_of(wanted)
   local buf = buffer.loaded(wanted)
   local filetype = buf and vim.bo[buf].filetype or vim.filetype.match({ filename = wanted }) or ""
