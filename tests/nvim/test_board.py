@@ -56,19 +56,6 @@ def said(text):
     }
 
 
-@pytest.mark.every_nvim
-def test_a_mapping_shows_it_in_each_mode(start_nvim):
-    nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\ntwo\n"}, opts={"auto_start": False})
-    for mode in "nixt":
-        nvim.cmd(f"{mode}noremap <C-g> <Cmd>Claude board<CR>")
-    for keys in ("", "ione", "R", "vj", "<C-v>j", ":vertical terminal<CR>i"):
-        nvim.keys(keys + "<C-g>")
-        nvim.wait("vim.fn.bufname() == 'board (Claude)' and vim.fn.mode() == 'n'", what=f"the board after {keys}")
-        nvim.keys(":only<CR>q")
-        nvim.wait("vim.fn.bufname() ~= 'board (Claude)'", what="it to be closed")
-        nvim.cmd("silent! %bwipeout! | edit! a.txt")
-
-
 def test_a_session_is_a_row_with_what_it_does_and_has_done(start_nvim, sessions, project):
     busy = sessions.write(
         project,

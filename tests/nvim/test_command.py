@@ -393,3 +393,59 @@ def test_any_statusline_can_show_it(start_nvim):
     nvim.wait_screen("Claude off")
     nvim.cmd("Claude connect")
     nvim.wait_screen("Claude not connected")
+
+
+# ── in each mode ──
+
+OPENS = {
+    "board": "board (Claude)",
+    "chat": "Claude (prompt)",
+    "context": "Claude (text)",
+    "hooks": "Claude (text)",
+    "log": "claude-ide.log",
+    "mcp": "Claude (MCP)",
+    "open": "Claude (terminal)",
+    "sessions": "Claude (choices)",
+    "transcript": "A title",
+}
+"""The current window's buffer after a command."""
+
+IN_MODES = ("", "ione", "ione<C-o>", "R", "vj", "<C-v>j", "gh", ":vertical terminal cat<CR>i")
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("command", OPENS)
+def test_a_mapping_opens_a_window_in_each_mode(start_nvim, sessions, project, command):
+    sessions.write(project, ("one", "two"), title="A title")
+    cat = ["sh", "-c", "cat", "x"]
+    opts = {"auto_start": False, "terminal": {"command": cat}, "chat": {"command": cat}}
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\ntwo\n"}, opts=opts)
+    nvim.lua("Ide.log.error('a first line')")
+    for mode in "nixst":
+        nvim.cmd(f"{mode}noremap <C-g> <Cmd>Claude {command}<CR>")
+    for keys in IN_MODES:
+        nvim.keys(keys + "<C-g>")
+        mode = "t" if command == "open" else "n"
+        there = f"vim.fn.fnamemodify(vim.fn.bufname(), ':t') == '{OPENS[command]}' and vim.fn.mode() == '{mode}'"
+        nvim.wait(there, what=f"the window after {keys}")
+        nvim.keys("<C-\\><C-n>")
+        nvim.wait("vim.fn.mode() == 'n'", what="Normal mode")
+        for undone in ("Claude close", "Claude chat close", "fclose!", "tabonly", "only", "%bwipeout!", "edit! a.txt"):
+            nvim.cmd(f"silent! {undone}")
+        nvim.wait("vim.fn.bufname() == 'a.txt' and #vim.api.nvim_list_wins() == 1", what="the file alone")
+
+
+def test_the_command_line_stays_as_a_window_opens(start_nvim):
+    nvim = start_nvim(opts={"auto_start": False})
+    nvim.keys(":Claude board<CR>")
+    nvim.wait("vim.fn.bufname() == 'board (Claude)'", what="the board")
+    assert nvim.screen()[-1].startswith(":Claude board")
+
+
+def test_a_mapping_that_opens_nothing_leaves_the_mode(start_nvim):
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\ntwo\n"}, opts={"auto_start": False}, notices=True)
+    nvim.cmd("noremap! <C-g> <Cmd>Claude selection<CR>")
+    nvim.keys("ione<C-g>")
+    nvim.wait(nvim.notices)
+    nvim.keys(" and two")
+    nvim.wait("vim.api.nvim_get_current_line() == 'one and twoone'")

@@ -347,7 +347,7 @@ function M.open(all)
   for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
     before[win] = vim.api.nvim_win_get_buf(win)
   end
-  local win = file_window.show(shown.buf, true)
+  local win = file_window.show(shown.buf)
   if not win then
     return nil, "There is no window for the board here."
   elseif before[win] ~= shown.buf then

@@ -9,6 +9,7 @@ local notice = lazy("claude-ide.base.notice")
 local server = lazy("claude-ide.command.server")
 local terminal = lazy("claude-ide.terminal")
 local update = lazy("claude-ide.library.update")
+local window = lazy("claude-ide.base.window")
 
 require("claude-ide.app")
 
@@ -50,6 +51,24 @@ local function guarded(run)
   elseif result == nil and err then
     notice.error(err)
   end
+end
+
+---Runs a command that opens a window: not in the mode of the mapping that runs it, in which the window could not take the focus.
+---@param run fun(): any, string?
+---@return any, string?
+local function in_normal_mode(run)
+  window.end_visual()
+  local mode = vim.api.nvim_get_mode().mode
+  if mode ~= "n" and mode ~= "nt" then
+    vim.cmd.stopinsert()
+  end
+  if not mode:find("^[iRt]") then
+    return run()
+  end
+  vim.schedule(function() -- after the mapping Neovim ends the mode
+    guarded(run)
+  end)
+  return true
 end
 
 ---@return claude-ide.command.Sub? sub
@@ -132,7 +151,14 @@ function M.run(args)
       local choices = table.concat(sub.choices, ", "):gsub("(.*), ", "%1 or ")
       return nil, ("`:Claude %s`: expected %s."):format(table.concat(words, " "), choices)
     end
-    return sub.run(rest, context(args))
+    local run = function()
+      return sub.run(rest, context(args))
+    end
+    local shows = sub.shows == true or (type(sub.shows) == "table" and vim.list_contains(sub.shows, rest[1]))
+    if shows then
+      return in_normal_mode(run)
+    end
+    return run()
   end)
 end
 

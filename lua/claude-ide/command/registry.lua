@@ -20,6 +20,7 @@ local worktree = lazy("claude-ide.worktree")
 ---@field args? string arguments, for the help
 ---@field doc string for the help
 ---@field choices? string[] allowed words
+---@field shows? true|string[] it opens a window, or does with these words: it runs in Normal mode
 ---@field run fun(words: string[], at: claude-ide.command.Context): any, string? nil and a sentence on failure
 ---@field complete? fun(word: string, before: string[]): string[] default: the choices
 
@@ -72,6 +73,7 @@ return {
   },
   {
     name = "list",
+    shows = true,
     doc = "Switch to another terminal. The list shows each CLI's state, context use, files to review, folder and branch. "
       .. "It also has the project's sessions in the background, and those that ended with its last Neovim. See "
       .. "|claude-ide-background|.",
@@ -122,6 +124,7 @@ return {
   },
   {
     name = "chat",
+    shows = true,
     args = "[--resume|--fork {id} | --continue] [--agent {name}] [{prompt}]",
     doc = "Chat with Claude in a buffer instead of the terminal: show the current chat, or start one. With a prompt: "
       .. "start one and send it, with the range. `--resume`, `--continue` and `--fork` continue a session, the newest of "
@@ -222,6 +225,7 @@ return {
   },
   {
     name = "hooks",
+    shows = true,
     args = "[write | remove]",
     doc = "Show the hooks that let you answer a `claude` in another terminal here; add them to the project's "
       .. "`.claude/settings.local.json`; or remove them. See |claude-ide-decide|.",
@@ -230,6 +234,7 @@ return {
   },
   {
     name = "diffs",
+    shows = true,
     args = "[next | previous | quickfix]",
     doc = "Choose a proposal and go to it; or go to the next or previous one; or list them in the quickfix window, where "
       .. "`<CR>` opens one.",
@@ -238,6 +243,7 @@ return {
   },
   {
     name = "review",
+    shows = true,
     args = "[turn | session | all]",
     doc = "Review the files that Claude has changed, beside their previous text: changes that you have not reviewed, or "
       .. "those of the last turn, the session, or all sessions of this Neovim. Keep or undo each change, see "
@@ -257,6 +263,7 @@ return {
   },
   {
     name = "comments",
+    shows = true,
     args = "[{state} | {action}]",
     doc = "Choose a comment and go to it. {state} is `draft`, `sent`, `answered`, "
       .. "`done` or `resolved`; by default all but the last. {action} is one of these: `quickfix` lists them in the quickfix "
@@ -294,6 +301,7 @@ return {
   },
   {
     name = "undo",
+    shows = true,
     doc = "Undo the file changes of Claude's last turn, after a preview and a confirmation. Your own changes stay. Repeat "
       .. "it to undo the turn before.",
     run = function(_, at)
@@ -305,6 +313,7 @@ return {
   },
   {
     name = "resolve",
+    shows = true,
     args = "[merge | mine | theirs | compare]",
     doc = "Resolve a file that changed on disk while you had unsaved changes: `merge` both if no line conflicts, keep "
       .. "yours (`mine`), take the version on disk (`theirs`), or `compare` them with their base side by side: `do` takes "
@@ -316,6 +325,7 @@ return {
   },
   {
     name = "sessions",
+    shows = true,
     args = "[all] [{words}] | {action} [{session}] | rename [{title}]",
     doc = "Choose a session of this project, or of all projects, then an action: `read`, `resume` in the terminal, "
       .. "`fork`, `copy` its id, `export` as Markdown, `keep` a copy that does not expire or `unkeep` it, `stop` its "
@@ -327,6 +337,7 @@ return {
   },
   {
     name = "board",
+    shows = true,
     args = "[all]",
     doc = "Show all sessions of this project, or of all projects, in one live buffer: state, request, latest message, "
       .. "tasks, changes, context, tokens and cost. Keys answer, prompt, review or stop a session. See "
@@ -348,6 +359,7 @@ return {
   },
   {
     name = "transcript",
+    shows = true,
     args = "[id]",
     doc = "Show a session's transcript, and follow it: the session of the terminal or of a connected CLI, else "
       .. "the newest of this project, or the one with this id or prefix. See |claude-ide-transcript|.",
@@ -381,17 +393,20 @@ return {
   },
   {
     name = "context",
+    shows = true,
     doc = "Show what the hooks tell Claude about unsaved changes and other editor state, see |claude-ide-context|.",
     run = of("context", "run"),
   },
   {
     name = "mcp",
+    shows = true,
     doc = "Show how other agents connect to the tools of this Neovim: the command `claude mcp add`, and the "
       .. "JSON. See |claude-ide-tools|.",
     run = of("mcp", "show"),
   },
   {
     name = "kernel",
+    shows = { "log" },
     args = "[start | interrupt | restart | stop | log]",
     doc = "Control the Jupyter kernel that runs Claude's code: the current notebook's, else the last used, else the "
       .. "project's. `interrupt` stops the code and keeps the variables, `restart` and `stop` do not, `log` shows code "
@@ -407,6 +422,7 @@ return {
   },
   {
     name = "log",
+    shows = true,
     doc = "Open the log file.",
     run = function()
       local path = log.path()
@@ -421,6 +437,7 @@ return {
   },
   {
     name = "health",
+    shows = true,
     doc = "Run |:checkhealth| claude-ide.",
     run = function()
       vim.cmd.checkhealth("claude-ide")

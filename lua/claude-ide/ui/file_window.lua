@@ -149,23 +149,17 @@ local function destination(buf, free)
   return vim.api.nvim_get_current_win()
 end
 
----Shows a buffer in a suitable window. The focus moves only when no typing can end up there; a user who types keeps their window, unless
----they have asked for the buffer.
+---Shows a buffer in a suitable window. The focus moves only when no typing can end up there; a user who types keeps their window.
 ---@param buf integer
----@param is_asked? boolean
 ---@return integer? win nil: none without disturbing the user
 ---@return boolean focused
-function M.show(buf, is_asked)
-  local free = is_asked or M.may_focus()
+function M.show(buf)
+  local free = M.may_focus()
   local win = vim.fn.getcmdwintype() == "" and destination(buf, free) or nil
   if not win then
     return nil, false
   end
   local before = vim.api.nvim_win_get_buf(win)
-  if free then -- a mapping may have run the command in any mode
-    window.end_visual()
-    vim.cmd.stopinsert()
-  end
   if before ~= buf then
     vim.api.nvim_win_set_buf(win, buf)
     if is_untouched(before) then
