@@ -30,6 +30,8 @@ one_module_closes_windows() {
 one_module_draws() {
   ! grep -rn --include='*.lua' 'nvim_set_decoration_provider' lua plugin | grep -v '^lua/claude-ide/base/redraw\.lua:'
 }
+# Neovim's tests itself at the first call, for 7 ms.
+no_digest_of_neovim() { ! grep -rn --include='*.lua' 'sha256(' lua plugin; }
 # The dependencies between Lua modules: no cycles, no upward edges (scripts/rooms.lua).
 require_graph() { "$(nvim_path 0.12)" -l scripts/require-graph.lua; }
 # The same of the modules of each crate, without layers.
@@ -94,6 +96,7 @@ check unsafe unsafe_is_counted
 check one-door-to-the-library only_native_loads_the_library
 check one-module-closes-windows one_module_closes_windows
 check one-module-draws one_module_draws
+check no-digest-of-neovim no_digest_of_neovim
 check require-graph require_graph
 check rust-cycles rust_cycles
 check module-names module_names

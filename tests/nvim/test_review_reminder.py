@@ -59,7 +59,7 @@ def knows(start):
         nvim.lua("""
           local folder = vim.fn.stdpath("state") .. "/claude-ide/unasked"
           vim.fn.mkdir(folder, "p")
-          vim.fn.writefile({}, folder .. "/" .. vim.fn.sha256(Ide.workspace.folders()[1]))
+          vim.fn.writefile({}, folder .. "/" .. Ide.native.digest(Ide.workspace.folders()[1]))
         """)
         return nvim
 

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use claude_ide_edits::{LineHunk, line_hunks};
+use claude_ide_system::digest::digest;
 use claude_ide_system::file::{Access, Whole, create_private_folder, lock, read_regular};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use sha1::{Digest as _, Sha1};
 
 use crate::anchor::{Found, Lines, find, find_spaced};
 use crate::error::CommentError;
@@ -351,7 +351,7 @@ impl Store {
             let Some((path, round)) = thread.path.as_ref().zip(thread.round.as_ref()) else { continue };
             let Some(before) = &round.text else { continue };
             let since = match texts.entry(path).or_insert_with(|| self.on_disk(path)) {
-                Ok(text) if name_of(text) == *before => Since::Same,
+                Ok(text) if digest(text) == *before => Since::Same,
                 Ok(text) => {
                     let compare = || self.text(before).map(|before| line_hunks(&before, text));
                     let Some(hunks) = compared.entry((path, before)).or_insert_with(compare) else { continue };
@@ -557,7 +557,7 @@ fn now() -> Millis {
 
 /// The name of a text that is kept.
 fn kept_name(text: &[u8]) -> Option<String> {
-    (text.len() <= MAX_TEXT).then(|| name_of(text))
+    (text.len() <= MAX_TEXT).then(|| digest(text))
 }
 
 /// A text without what differs between a file and its buffer: the mark at its beginning, the ends of its lines.
@@ -607,10 +607,6 @@ fn shown_at(thread: &Thread) -> PlacedThread {
 
 fn json(value: &impl Serialize) -> Json {
     serde_json::to_value(value).unwrap_or_default()
-}
-
-fn name_of(bytes: &[u8]) -> String {
-    Sha1::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -40,8 +40,8 @@ use claude_ide_comments::Store;
 use claude_ide_server::{ClientId, SYMBOL_KINDS, lsp_methods};
 use claude_ide_session::render;
 use claude_ide_session::{Millis, Request, prompt_input};
-use claude_ide_system::file;
 use claude_ide_system::worktree::{Repository, Worktree};
+use claude_ide_system::{digest, file};
 use claude_ide_web::Report;
 use serde_json::value::RawValue;
 
@@ -82,6 +82,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("session_request", export(session_request)),
     ("session_cancel", export(session_cancel)),
     ("render_growth", export(render_growth)),
+    ("digest", export(digest_of)),
     ("age", export(age)),
     ("plain_text", export(plain_text)),
     ("plain_lines", export(plain_lines)),
@@ -344,6 +345,11 @@ fn session_cancel(mut arguments: Arguments) -> Result<Value, Error> {
 fn render_growth(mut arguments: Arguments) -> Result<Value, Error> {
     let (tail, added) = (into_text(arguments.bytes("tail")?), into_text(arguments.bytes("added")?));
     Ok(render::grow(&tail, &added).map_or(Value::Nil, |growth| json(&growth)))
+}
+
+/// `digest(bytes)` → 40 digits that tell these bytes from others.
+fn digest_of(mut arguments: Arguments) -> Result<Value, Error> {
+    Ok(Value::Json(digest::digest(&arguments.bytes("bytes")?).into()))
 }
 
 /// `age(milliseconds)` → a duration in at most four characters.

@@ -1,7 +1,8 @@
 //! Access to the operating system, each thing once: atomic file writes, processes and their groups, the process behind
-//! a connection, interruptible pipes, host names, freed memory, signal masks, git's work trees. It blocks, and knows no protocol and no
+//! a connection, interruptible pipes, host names, freed memory, signal masks, git's work trees; and digests of bytes. It blocks, and knows no protocol and no
 //! editor.
 
+pub mod digest;
 pub mod file;
 pub mod group;
 pub mod host;

@@ -2,6 +2,7 @@
 local lazy = require("claude-ide.lazy")
 local files = lazy("claude-ide.base.file")
 local log = lazy("claude-ide.base.log")
+local native = lazy("claude-ide.library.native")
 local process = lazy("claude-ide.base.process")
 
 local M = {}
@@ -21,7 +22,7 @@ local GAP = "\n\n"
 ---@param extension "json"|"open"
 ---@return string
 local function path_of(cwd, extension)
-  local name = vim.fn.sha256(cwd):sub(1, 16)
+  local name = assert(native.digest(cwd)):sub(1, 16)
   return ("%s/claude-ide/chat/%s.%s"):format(vim.fn.stdpath("state"), name, extension)
 end
 

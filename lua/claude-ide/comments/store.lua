@@ -152,7 +152,7 @@ end
 local function of(root)
   local worktree = worktrees[root]
   if not worktree then
-    local name = vim.fn.sha256(root):sub(1, 16)
+    local name = assert(native.digest(root)):sub(1, 16)
     worktree = { folder = vim.fn.stdpath("state") .. "/claude-ide/comments/" .. name, threads = {} }
     worktrees[root] = worktree
     read(root, worktree)

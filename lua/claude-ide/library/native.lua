@@ -34,6 +34,7 @@ local update = lazy("claude-ide.library.update")
 ---@field session_request fun(request_json: string): integer?, string?
 ---@field session_cancel fun(number: integer): boolean?, string?
 ---@field render_growth fun(tail: string, added: string): { lines: string[], first: integer, tail: string }?, string? nil: render everything
+---@field digest fun(bytes: string): string?, string? 40 digits that tell these bytes from others; Neovim's own needs 7 ms the first time
 ---@field age fun(milliseconds: number): string?, string?
 ---@field plain_text fun(text: string): string?, string?
 ---@field plain_lines fun(text: string): string[]?, string?

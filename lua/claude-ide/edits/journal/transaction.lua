@@ -9,6 +9,7 @@ local format = lazy("claude-ide.editor.buffer.format")
 local ide_file = lazy("claude-ide.base.file")
 local journal_write = lazy("claude-ide.edits.journal.write")
 local log = lazy("claude-ide.base.log")
+local native = lazy("claude-ide.library.native")
 local observe = lazy("claude-ide.edits.journal.observe")
 local option = lazy("claude-ide.base.option")
 local patch = lazy("claude-ide.editor.buffer.patch")
@@ -54,7 +55,7 @@ end
 ---@return string? nil: no such file
 local function digest(path)
   local bytes = bytes_of(path)
-  return bytes and vim.fn.sha256(vim.base64.encode(bytes)) or nil -- Neovim 0.11 and older reject NUL bytes
+  return bytes and native.digest(bytes)
 end
 
 ---@param client? integer

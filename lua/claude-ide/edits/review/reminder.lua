@@ -12,6 +12,7 @@ local files = lazy("claude-ide.base.file")
 local journal = lazy("claude-ide.edits.journal")
 local key_list = lazy("claude-ide.ui.key_list")
 local modes = lazy("claude-ide.sessions.modes")
+local native = lazy("claude-ide.library.native")
 local notice = lazy("claude-ide.base.notice")
 local notify = lazy("claude-ide.requests.notify")
 local own = lazy("claude-ide.terminal.own")
@@ -43,7 +44,7 @@ local known = {}
 ---@return string path of this project's file
 local function mark()
   local folder = vim.fn.stdpath("state") .. "/claude-ide/unasked"
-  return ("%s/%s"):format(folder, vim.fn.sha256(workspace.folders()[1]))
+  return ("%s/%s"):format(folder, assert(native.digest(workspace.folders()[1])))
 end
 
 ---@return boolean

@@ -6,6 +6,7 @@ local bus = lazy("claude-ide.base.bus")
 local config = lazy("claude-ide.config")
 local file = lazy("claude-ide.base.file")
 local lsp = lazy("claude-ide.base.lsp")
+local native = lazy("claude-ide.library.native")
 local path = lazy("claude-ide.base.path")
 local position = lazy("claude-ide.base.position")
 local privacy = lazy("claude-ide.server.privacy")
@@ -183,7 +184,7 @@ local function tell()
         uri = path.to_uri(vim.api.nvim_buf_get_name(buf)),
         diagnostics = M.of_buffer(buf),
       }
-      local hash = vim.fn.sha256(vim.json.encode(message))
+      local hash = native.digest(vim.json.encode(message))
       if told[buf] ~= hash then
         told[buf] = hash
         server.notify("diagnostics_changed", message)
