@@ -84,7 +84,7 @@ def test_with_every_change_dropped_accepting_rejects_and_asks_nothing(diffs):
     diffs.nvim.keys("10Gdx")
     wait_kept(diffs, "1 of 3")
     diffs.nvim.keys("3Gdx")
-    wait_kept(diffs, "0 of 3")
+    diffs.nvim.wait(lambda: any("a.txt · dropped" in line for line in diffs.drawn()), what="the winbar to say so")
     diffs.reject(1, ":w<CR>")
     diffs.wait_clean()
 

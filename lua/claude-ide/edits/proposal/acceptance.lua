@@ -81,7 +81,7 @@ end
 ---@param contents string accepted
 ---@return boolean
 function M.is_made_by_others(file, contents)
-  if not file.text or not current_text.is_new(file.text.now) then
+  if file.kind ~= "created" then
     return false
   end
   local stat = vim.uv.fs_stat(file.path)

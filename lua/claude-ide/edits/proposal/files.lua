@@ -23,7 +23,7 @@ end
 ---@param file claude-ide.proposal.File
 ---@return boolean
 function M.is_deletion(file)
-  return file.planned ~= nil and file.planned.after == nil
+  return file.kind == "deleted"
 end
 
 ---Whether only one text of a file can be shown.
@@ -90,8 +90,7 @@ function M.remaining(file)
     left.kept = left.total - #left.dropped
     left.added, left.removed = ide_hunk.count(hunks.list)
     local is_as_before = left.total > 0 and #hunks.list == 0
-    local kind = file.planned and file.planned.kind
-    left.nothing = file.dropped or is_as_before and (kind == "modified" or kind == "created")
+    left.nothing = file.dropped or is_as_before and (file.kind == "modified" or file.kind == "created")
   end
   if file.dropped then
     left.kept = 0
@@ -144,17 +143,16 @@ end
 ---@param file claude-ide.proposal.File
 ---@return claude-ide.changeset.Outcome
 function M.outcome(file)
-  local planned, left = file.planned, M.remaining(file)
-  ---@cast planned -nil
+  local source, left = file.planned and file.planned.source, M.remaining(file)
   return {
     path = file.path,
-    from = planned.from,
-    kind = planned.kind,
+    from = file.from,
+    kind = file.kind --[[@as "modified"|"created"|"deleted"|"renamed"]],
     kept = left.nothing and 0 or left.kept,
     total = left.total,
     dropped = left.nothing,
     edited = not left.nothing and M.is_touched(file) and is_edited(file),
-    unsaved = not left.nothing and planned.source ~= nil and planned.source.unsaved,
+    unsaved = not left.nothing and source ~= nil and source.unsaved,
     quotes = quotes(file, left),
   }
 end
@@ -163,10 +161,9 @@ end
 ---@param file claude-ide.proposal.File
 ---@return claude-ide.diffview.Listed
 local function listed(file)
-  local planned, left = file.planned, M.remaining(file)
-  ---@cast planned -nil
-  local is_moved, is_changed = planned.kind == "renamed", left.added + left.removed > 0
-  local kind = planned.kind --[[@as "created"|"modified"|"deleted"]]
+  local left = M.remaining(file)
+  local is_moved, is_changed = file.kind == "renamed", left.added + left.removed > 0
+  local kind = file.kind --[[@as "created"|"modified"|"deleted"]]
   if is_moved then
     kind = is_changed and "modified" or "created"
   end
@@ -179,7 +176,7 @@ local function listed(file)
       added = left.added,
       removed = left.removed,
       conflicts = 0,
-      moved_from = is_moved and not is_changed and planned.from or nil,
+      moved_from = is_moved and not is_changed and file.from or nil,
     },
   }
 end

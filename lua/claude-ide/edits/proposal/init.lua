@@ -30,8 +30,9 @@ function M.propose(requester, handle, edit)
   local normalize = paths.normalize
   local files = {} ---@type claude-ide.proposal.File[]
   for index, planned in ipairs(edit.files or {}) do
-    local old_path = planned.from or planned.path
-    files[index] = { path = planned.path, old_path = old_path, planned = planned, dropped = false }
+    local path, from, kind = planned.path, planned.from, planned.kind
+    files[index] =
+      { path = path, old_path = from or path, from = from, kind = kind, planned = planned, dropped = false }
   end
   if not edit.files then
     local path = normalize(edit.path --[[@as string]])

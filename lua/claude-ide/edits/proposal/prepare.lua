@@ -96,6 +96,9 @@ function M.run(diff, file, changed, compared, done, failed)
 
   local function finish()
     file.text, file.is_preparing = text, nil
+    if not planned then
+      file.kind = current_text.is_new(text.now) and "created" or "modified"
+    end
     vim.bo[text.bufs.right].modifiable = not files.is_deletion(file)
     file.tick = vim.api.nvim_buf_get_changedtick(text.bufs.right)
     file.hunks = hunks.follow(text, changed)

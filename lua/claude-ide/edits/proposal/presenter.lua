@@ -300,10 +300,9 @@ local function renew_those_of(path)
 end
 
 ---@param diff claude-ide.Diff
----@param of string the sentence's start
-local function nothing_left(diff, of)
+local function nothing_left(diff)
   M.reject(diff)
-  notice.info(of .. "othing is left to change, so it counts as rejected.")
+  notice.info(("%s: nothing is left to change, so it counts as rejected."):format(state.name_of(diff)))
 end
 
 ---@param diff claude-ide.Diff with a plan
@@ -339,7 +338,7 @@ local function accept_plan(diff, failed)
     end,
   })
   if not is_left then
-    nothing_left(diff, "N")
+    nothing_left(diff)
   end
 end
 
@@ -373,7 +372,7 @@ function M.accept(diff, failed)
     return acceptance.is_nothing_left(diff, file, text)
   end
   if file.text and (is_nothing_left(bytes) or in_the_file and is_nothing_left(in_the_file)) then
-    nothing_left(diff, name .. ": n")
+    nothing_left(diff)
     return true
   end
   local expected = not file.base and diff.state == "pending" and expect_write(diff, contents, afterwards, buf)

@@ -31,7 +31,7 @@ local function files_of(diff)
     end
     local unified = before and patch_text.of(before, after --[[@as string]])
     files[index] = { path = file.path, diff = unified or "" }
-    files[index].from, files[index].change = planned and planned.from, planned and planned.kind
+    files[index].from, files[index].change = file.from, planned and file.kind
     is_whole = is_whole and unified ~= nil
   end
   return files, is_whole

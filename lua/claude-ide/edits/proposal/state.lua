@@ -76,6 +76,8 @@ end
 ---@field base? integer buffer that the edit is for
 ---@field on_top? boolean it changed meanwhile, and the edit was merged with that
 ---@field planned? claude-ide.changeset.File
+---@field kind? "modified"|"created"|"deleted"|"renamed" what acceptance does; nil: the requester's, and not read yet
+---@field from? string absolute; the old path of a moved file
 ---@field dropped boolean as a whole
 ---@field is_preparing? boolean
 ---@field text? claude-ide.proposal.Prepared once both sides are ready

@@ -3,7 +3,6 @@ local lazy = require("claude-ide.lazy")
 local bytes = lazy("claude-ide.editor.buffer.bytes")
 local change_keys = lazy("claude-ide.ui.diffview.change_keys")
 local config = lazy("claude-ide.config")
-local current_text = lazy("claude-ide.edits.proposal.current_text")
 local diffview_hunks = lazy("claude-ide.ui.diffview.hunks")
 local events = lazy("claude-ide.edits.proposal.events")
 local files = lazy("claude-ide.edits.proposal.files")
@@ -155,7 +154,7 @@ end
 ---@param entry claude-ide.proposal.Entry
 ---@return boolean
 function M.is_of_new_file(entry)
-  return #entry.diff.files == 1 and current_text.is_new(entry.file.text.now)
+  return #entry.diff.files == 1 and entry.file.kind == "created"
 end
 
 ---@param entry claude-ide.proposal.Entry
@@ -178,13 +177,13 @@ local function winbar_of(entry, side, width, alone, hidden)
   if side == "list" then
     return winbar.of_list(entry.diff, width)
   end
-  local text, planned = file.text, file.planned
+  local text = file.text
   local format = diffview_hunks.format(file.hunks --[[@as claude-ide.diffview.Hunks]])
   if text.now.format.eol == "\r\n" and format.eol == "\n" and entry.diff.requester.writes == "agent" then
     -- The CLI proposes LF for every file, and keeps the file's CRLF when writing.
     format = vim.tbl_extend("force", format, { eol = "\r\n" }) --[[@as claude-ide.bytes.Format]]
   end
-  local has_both = not planned or planned.before and planned.after
+  local has_both = file.kind ~= "created" and file.kind ~= "deleted"
   local unseen = has_both and bytes.unseen_changes(text.now.format, format) or nil
   if side == "left" then
     return winbar.of_left(file.old_path, text.now, width, unseen)

@@ -1,7 +1,6 @@
 -- Winbars of a diff: what a side is, and the keys to decide.
 local fit = require("claude-ide.ui.winbar_text")
 local lazy = require("claude-ide.lazy")
-local current_text = lazy("claude-ide.edits.proposal.current_text")
 local ide_config = lazy("claude-ide.config")
 local key_list = lazy("claude-ide.ui.key_list")
 local paths = lazy("claude-ide.base.path")
@@ -89,16 +88,16 @@ end
 ---@param opts claude-ide.proposal.WinbarOpts
 ---@return claude-ide.ui.Piece
 local function state(diff, opts)
-  local of = opts.file.planned
+  local kind = opts.file.kind
   local rank, group, text = RANKS.side, "ClaudeDiffSide", ("%s's proposal"):format(diff.requester.name)
   if opts.remaining.nothing then
     rank, group, text = RANKS.now, "ClaudeDiffRejected", "dropped"
-  elseif of and of.kind == "deleted" then
+  elseif kind == "deleted" then
     rank, group, text = RANKS.now, "ClaudeDiffWarning", "will be deleted"
-  elseif of and of.kind == "renamed" then
-    local from = vim.fn.strtrans(paths.short(of.from --[[@as string]]))
+  elseif kind == "renamed" then
+    local from = vim.fn.strtrans(paths.short(opts.file.from --[[@as string]]))
     rank, group, text = RANKS.now, "ClaudeDiffWarning", "moved from " .. from
-  elseif of and of.kind == "created" or opts.now and current_text.is_new(opts.now) then
+  elseif kind == "created" then
     rank, text = RANKS.now, "new file"
   elseif diff.plan and #diff.files == 1 then
     rank, text = RANKS.now, diff.tab_name -- which is above the list of several files
