@@ -40,7 +40,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--gate",
         action="store_true",
-        help="what `make test` runs: one Neovim, nothing slow, no browser, of the real CLI what is marked `smoke`",
+        help="what `make test` runs: one Neovim, one case of each test, nothing slow, no browser, the real CLI where `smoke`",
     )
     parser.addoption(
         "--soak", type=float, default=0, metavar="MINUTES", help="how long test_soak.py and test_random_keys.py go on"
@@ -100,13 +100,22 @@ def pytest_collection_modifyitems(config, items):
 
 
 def _beyond_the_gate(items):
-    """Tests that only `make test-all` runs: slow ones, the browser, and those with the real CLI except `smoke`."""
-    return {
-        item
-        for item in items
-        if not item.get_closest_marker("smoke")
-        and (_is_dear(item) or item.get_closest_marker("slow") or "browser" in item.fixturenames)
-    }
+    """Tests that only `make test-all` runs: slow ones, the browser, those with the real CLI except `smoke`, and of each test all cases
+    but one, which a hash of its name picks."""
+    beyond, cases = set(), {}
+    for item in items:
+        if item.get_closest_marker("smoke"):
+            continue
+        elif _is_dear(item) or item.get_closest_marker("slow") or "browser" in item.fixturenames:
+            beyond.add(item)
+        else:
+            cases.setdefault((item.path.name, getattr(item, "originalname", item.name)), []).append(item)
+    return beyond.union(*(_all_but_one(name, runs) for name, runs in cases.items()))
+
+
+def _all_but_one(name, runs):
+    """A hash of the name picks it, so that a new test moves no other."""
+    return runs[: (at := zlib.crc32(repr(name).encode()) % len(runs))] + runs[at + 1 :]
 
 
 def _is_dear(item):
@@ -114,19 +123,14 @@ def _is_dear(item):
 
 
 def _dealt_to_others(items):
-    """A hash of a dealt case's name picks its Neovim, so that a new test moves no other."""
+    """Each dealt case runs on one Neovim."""
     cases = {}
     for item in items:
         version = getattr(item, "callspec", None) and item.callspec.params.get("nvim_version")
         if version and item.get_closest_marker("dealt") and not item.get_closest_marker("every_nvim"):
             case = re.sub(rf"(^|-){version}(-|$)", "-", item.callspec.id, count=1)
             cases.setdefault((item.path.name, item.originalname, case), []).append(item)
-    return {
-        run
-        for case, runs in cases.items()
-        for at, run in enumerate(runs)
-        if at != zlib.crc32(repr(case).encode()) % len(runs)
-    }
+    return {run for case, runs in cases.items() for run in _all_but_one(case, runs)}
 
 
 def _mixed(items):

@@ -4,18 +4,18 @@ import json
 import os
 import stat
 import sys
+import zipfile
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
 
 CLI = """#!{python}
-import json, os, signal, subprocess, sys, threading, tty, zipfile
-from pathlib import Path
+import json, os, signal, sys, tty  # few: each costs every test that starts it
 
-sys.path.insert(0, {tests!r})
 os.makedirs({folder!r}, exist_ok=True)
 started = {{"argv": sys.argv[1:], "cwd": os.getcwd(), "env": dict(os.environ), "pid": os.getpid()}}
-started |= {{"tools": None, "settings": None, "mod": None}}
+started |= {{"tools": None, "settings": None}}
+mod = None
 for argument in sys.argv[1:]:
     if argument.startswith("--mcp-config=/"):
         started["argv"].remove(argument)
@@ -26,8 +26,7 @@ for argument in sys.argv[1:]:
         started["settings"] = open(started["settings_file"]).read()
     if argument.startswith("--plugin-dir=/") and argument.endswith(".zip"):
         started["argv"].remove(argument)
-        with zipfile.ZipFile(argument.removeprefix("--plugin-dir=")) as archive:
-            started["mod"] = {{name: archive.read(name).decode() for name in archive.namelist()}}
+        mod = open(argument.removeprefix("--plugin-dir="), "rb").read()
 if os.isatty(0):
     tty.setraw(0)  # what was typed before is lost
 number, typed = 0, None
@@ -44,6 +43,9 @@ def report_size(*_):
 
 
 signal.signal(signal.SIGWINCH, report_size)
+if mod:
+    with open(os.path.join({folder!r}, f"{{number}}.mod"), "wb") as file:
+        file.write(mod)
 partial = os.path.join({folder!r}, f"{{number}}.tmp")
 with open(partial, "w") as file:
     json.dump(started, file)
@@ -51,11 +53,17 @@ os.rename(partial, os.path.join({folder!r}, f"{{number}}.json"))  # from now on 
 if not os.isatty(0):  # `--bg`, `stop`
     refusal = os.path.join({folder!r}, "refusal")
     sys.exit(open(refusal).read() if os.path.exists(refusal) else 0)
-if started["mod"] and os.environ.get("FAKE_CLI_MOD"):
+if mod and os.environ.get("FAKE_CLI_MOD"):
+    import threading
+    from pathlib import Path
+
+    sys.path.insert(0, {tests!r})
+    from harness.fake_cli import with_mod
     from harness.mod import Mod
 
     files = [Path({folder!r}, name) for name in (f"{{number}}.orders", "answers")]
-    threading.Thread(target=Mod(started).serve, args=files, daemon=True).start()
+    start = with_mod(started, Path({folder!r}, f"{{number}}.mod"))
+    threading.Thread(target=Mod(start).serve, args=files, daemon=True).start()
 os.write(1, b"\\x1b[?2004hfake CLI ready\\r\\n")
 while True:
     data = os.read(0, 65536)
@@ -66,12 +74,22 @@ while True:
         os.write(1, b"something is wrong\\r\\n")
         sys.exit(3)
     if data == b"\x07":
+        import subprocess
+
         subprocess.run([os.environ["EDITOR"], os.path.join({folder!r}, f"{{number}}.prompt")])
     if data == b"L":
         os.write(1, b"".join(b"line %d\\r\\n" % i for i in range(200)))
     if data == b"S":
         report_size()
 """
+
+
+def with_mod(start: dict[str, object], archive: Path) -> dict[str, object]:
+    """What is known of a start, with the texts of the mod that it was given."""
+    if not archive.exists():
+        return {**start, "mod": None}
+    with zipfile.ZipFile(archive) as mod:
+        return {**start, "mod": {name: mod.read(name).decode() for name in mod.namelist()}}
 
 
 class FakeCli:
@@ -93,7 +111,7 @@ class FakeCli:
         """Its starts. The arguments with the editor's tools, hooks and mod are in `tools` and `settings`, as text, and in `mod`, as texts
         by file; not in `argv`."""
         found = sorted(self.folder.glob("*.json"), key=lambda path: int(path.stem))
-        return [json.loads(path.read_text()) for path in found]
+        return [with_mod(json.loads(path.read_text()), path.with_suffix(".mod")) for path in found]
 
     def typed(self, number: int = 0) -> bytes:
         """The bytes it read."""
