@@ -194,6 +194,32 @@ def test_what_is_kept_is_what_was_being_written_not_what_is_looked_at(talk):
     nvim.wait(lambda: nvim.lines() == ["my own words"], what="the draft")
 
 
+def test_what_is_typed_at_recalled_prompts_is_kept_beside_the_draft(talk):
+    nvim = talk
+    for text, then in (
+        ("imine<Esc>[p", "SAY hello there"),
+        ("A, again<Esc>]p", "mine"),
+        ("[p", "SAY hello there, again"),
+    ):
+        nvim.keys(text)
+        nvim.wait(lambda then=then: nvim.lines() == [then], what=then)
+    nvim.cmd("Claude chat close")
+    begin(nvim)
+    nvim.wait(lambda: nvim.lines() == ["mine", "", "SAY hello there, again"], what="both texts")
+
+
+def test_the_draft_comes_back_once_a_recalled_prompt_is_sent(talk):
+    nvim = talk
+    nvim.keys("imine<Esc>[p")
+    nvim.wait(lambda: nvim.lines() == ["SAY hello there"], what="the history")
+    nvim.keys("A, again<Esc><CR>")
+    nvim.wait(lambda: nvim.lines() == ["mine"], what="the draft")
+    wait_answer(nvim, "\nhello there, again")
+    nvim.cmd("Claude chat close")
+    begin(nvim)
+    nvim.wait(lambda: nvim.lines() == ["mine"], what="the draft alone")
+
+
 def test_a_prompt_can_be_written_in_where_nothing_else_can(begin_chat_with_stand_in):
     nvim = begin_chat_with_stand_in(args=["-M"])
     nvim.wait("vim.bo.filetype == 'markdown'", what="the prompt")

@@ -30,12 +30,36 @@ local function text_of(prompt)
   return table.concat(vim.api.nvim_buf_get_lines(prompt.buf, 0, -1, false), "\n")
 end
 
----The user's own text: while the history is shown, the text before it.
+---@param text string
+---@return boolean
+local function is_blank(text)
+  return vim.trim(text) == ""
+end
+
+---Takes note of what stands there, at its position in the history.
 ---@param prompt claude-ide.chat.PromptBuffer
----@return string
+local function note(prompt)
+  local text, recalled = text_of(prompt), prompt.recalled
+  if prompt.at == 0 or not recalled then
+    prompt.draft = text
+  else
+    prompt.edited[recalled] = text ~= recalled and not is_blank(text) and text or nil
+  end
+end
+
+---The user's own texts: the one beside the history, and what was made of recalled ones.
+---@param prompt claude-ide.chat.PromptBuffer
+---@return string[] none is blank
 local function unsent(prompt)
-  local text = vim.api.nvim_buf_is_valid(prompt.buf) and text_of(prompt) or ""
-  return prompt.at > 0 and text == prompt.recalled and prompt.draft or text
+  if not vim.api.nvim_buf_is_valid(prompt.buf) then
+    return {}
+  end
+  note(prompt)
+  local texts = is_blank(prompt.draft) and {} or { prompt.draft }
+  for _, text in vim.spairs(prompt.edited) do
+    texts[#texts + 1] = text
+  end
+  return texts
 end
 
 ---Texts that were not sent: queued ones and those at the prompts of chats, and the draft that a folder's next chat would have.
@@ -45,7 +69,7 @@ end
 function M.unsent(chats, cwd)
   local texts = {} ---@type string[]
   local function add(text)
-    texts[#texts + 1] = text and vim.trim(text) ~= "" and text or nil
+    texts[#texts + 1] = text and not is_blank(text) and text or nil
   end
   for _, chat in ipairs(chats) do
     for _, queued in ipairs(chat:waiting()) do
@@ -54,7 +78,7 @@ function M.unsent(chats, cwd)
   end
   for _, prompt in vim.spairs(prompts) do
     if vim.list_contains(chats, prompt.chat) then
-      add(unsent(prompt))
+      vim.list_extend(texts, unsent(prompt))
     end
   end
   add(chat_history.draft(cwd))
@@ -69,8 +93,9 @@ local KEEP_AFTER_MS = 1000
 local function keep_open(cwd)
   local texts = {} ---@type string[]
   for buf, prompt in vim.spairs(prompts) do
-    local text = prompt.chat.cwd == cwd and vim.api.nvim_buf_is_loaded(buf) and unsent(prompt) or ""
-    texts[#texts + 1] = vim.trim(text) ~= "" and text or nil
+    if prompt.chat.cwd == cwd and vim.api.nvim_buf_is_loaded(buf) then
+      vim.list_extend(texts, unsent(prompt))
+    end
   end
   chat_history.keep_open(cwd, texts)
 end
@@ -91,12 +116,13 @@ end
 ---Ends a prompt: what stands there becomes a draft.
 ---@param prompt claude-ide.chat.PromptBuffer
 local function keep_draft(prompt)
-  local text = unsent(prompt)
+  local texts = unsent(prompt)
   prompts[prompt.buf] = nil
-  if vim.trim(text) ~= "" then
-    chat_history.keep_draft(prompt.chat.cwd, text)
-  elseif vim.v.exiting ~= vim.NIL then
+  if not texts[1] and vim.v.exiting ~= vim.NIL then
     return -- perhaps without notice, after Neovim has freed the buffer: what stood there is on disk
+  end
+  for _, text in ipairs(texts) do
+    chat_history.keep_draft(prompt.chat.cwd, text)
   end
   keep_open(prompt.chat.cwd)
 end
@@ -115,16 +141,20 @@ end
 ---@param prompt claude-ide.chat.PromptBuffer
 function M.send(prompt)
   local text = text_of(prompt)
-  if vim.trim(text) == "" then
+  if is_blank(text) then
     asks.show(prompt.chat) -- what was put off with `q` waits behind the empty prompt
     return
   end
   -- Its references may take a while to read. The text is removed from the buffer, and returned if it cannot be sent.
   text = vim.trim(text)
   chat_history.add(prompt.chat.cwd, text)
-  prompt.at, prompt.draft = 0, nil
+  local draft = "" -- what was typed before an older prompt was recalled comes back
+  if prompt.at > 0 then
+    draft, prompt.edited[prompt.recalled] = prompt.draft, nil
+  end
+  prompt.at = 0
   vim.bo[prompt.buf].undolevels = vim.bo[prompt.buf].undolevels -- so that `u` restores it even if sent from insert mode
-  fill(prompt, "")
+  fill(prompt, draft)
   keep_open(prompt.chat.cwd)
   transcript.go_to_end(prompt.chat.source)
   content.say(prompt.chat, text, nil, function(ok, err)
@@ -151,7 +181,7 @@ function M.give_back(prompt, text)
     return kept_words.give_back(text, "The chat is gone")
   end
   local now = text_of(prompt)
-  fill(prompt, vim.trim(now) == "" and text or text .. "\n\n" .. now)
+  fill(prompt, is_blank(now) and text or text .. "\n\n" .. now)
 end
 
 ---Adds text after the current one.
@@ -161,7 +191,7 @@ function M.add(buf, text)
   local prompt = prompts[buf]
   if prompt then
     local now = text_of(prompt)
-    fill(prompt, vim.trim(now) == "" and text or now .. "\n" .. text)
+    fill(prompt, is_blank(now) and text or now .. "\n" .. text)
   end
 end
 
@@ -173,11 +203,10 @@ function M.recall(prompt, step)
   if at == prompt.at then
     return
   end
-  if prompt.at == 0 then
-    prompt.draft = text_of(prompt)
-  end
-  prompt.at, prompt.recalled = at, history[#history + 1 - at]
-  fill(prompt, at == 0 and prompt.draft or prompt.recalled)
+  note(prompt)
+  local recalled = history[#history + 1 - at]
+  prompt.at, prompt.recalled = at, recalled
+  fill(prompt, recalled and (prompt.edited[recalled] or recalled) or prompt.draft)
 end
 
 ---Withdraws the last queued prompt into the buffer.
@@ -328,13 +357,21 @@ function M.create(chat, acts)
     name = { (chat.name:gsub("[/%c]", " ")), "prompt" },
     is_private = true,
     draw_again = function()
-      prompts[prompt.buf], prompt.at = prompt, 0
+      prompts[prompt.buf], prompt.at, prompt.edited = prompt, 0, {}
       map(prompt)
       M.set_window_options(prompt.buf)
     end,
     bo = { buftype = "acwrite", completefunc = COMPLETE, omnifunc = COMPLETE },
   })
-  prompt = { buf = buf, chat = chat, at = 0, hide = acts.hide, to_terminal = acts.to_terminal }
+  prompt = {
+    buf = buf,
+    chat = chat,
+    at = 0,
+    draft = "",
+    edited = {},
+    hide = acts.hide,
+    to_terminal = acts.to_terminal,
+  }
   prompts[buf] = prompt
   map(prompt)
   chat.give_back = function(text)
