@@ -218,6 +218,34 @@ def test_an_answer_whose_lines_are_gone_is_kept_in_a_register(edit, model):
     assert nvim.lua("return vim.fn.getreg('\"')") == "TWO" and lines(nvim) == ["one", "four", "five"]
 
 
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("how", ["edit!", "checktime"])
+@pytest.mark.parametrize(
+    ("on_disk", "accepted"),
+    [
+        ("z1\nz2\nz3\none\ntwo\nthree\nfour\nfive\n", ["z1", "z2", "z3", "one", "TWO", "four", "five"]),
+        ("zero\nTwo\nthree\nfive\n", ["zero", "TWO", "five"]),
+        ("one\nfour\nfive\n", None),
+    ],
+    ids=["moved", "changed", "gone"],
+)
+def test_the_lines_are_found_again_in_a_file_that_is_read_anew(edit, model, how, on_disk, accepted):
+    deferred = Deferred(model, replacement("TWO"))
+    nvim = edit("2,3Claude edit louder", init_lua="vim.o.autoread = true")
+    wait_asked(nvim, model)
+    (nvim.project / "a.txt").write_text(on_disk)
+    nvim.cmd(how)
+    nvim.wait(lambda: lines(nvim) == on_disk.splitlines(), what="what is on disk")
+    deferred.go()
+    if accepted is None:
+        nvim.wait_screen("are gone")
+        accepted = on_disk.splitlines()
+    else:
+        wait_diff(nvim)
+        accept_it(nvim)
+    assert lines(nvim) == accepted
+
+
 def test_several_edits_at_once_each_have_their_lines(edit, model):
     deferred = Deferred(model, replacement("ONE"), replacement("FIVE", "SIX"))
     nvim = edit("1Claude edit first")

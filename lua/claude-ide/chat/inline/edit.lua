@@ -289,6 +289,7 @@ function ask(edit)
         return fail(edit, why)
       end
       edit.region = vim.api.nvim_buf_get_lines(edit.buf, first - 1, last, true)
+      spot.hold(edit.spot, first, last)
       start(edit, {
         buf = edit.buf,
         first = first,

@@ -1,6 +1,7 @@
 -- Tracks lines that Claude works on while the user edits the buffer, and shows progress there.
 local timers = require("claude-ide.base.timer")
 local lazy = require("claude-ide.lazy")
+local patch = lazy("claude-ide.editor.buffer.patch")
 local width = lazy("claude-ide.base.width")
 
 local M = {}
@@ -12,6 +13,10 @@ local FRAME_MS = 120
 ---@class claude-ide.inline.Spot
 ---@field buf integer
 ---@field mark integer extmark of the lines
+---@field text string[] the buffer as the lines were last known in it without the extmark, which a reload leaves where it was
+---@field first integer line in that text
+---@field last integer
+---@field autocmd integer
 ---@field words? string progress text; nil: none
 ---@field since integer
 
@@ -91,6 +96,29 @@ function M.say(spot, words)
   end
 end
 
+---Takes note of the lines and what they are among.
+---@param spot claude-ide.inline.Spot
+---@param first integer
+---@param last integer
+function M.hold(spot, first, last)
+  spot.text, spot.first, spot.last = vim.api.nvim_buf_get_lines(spot.buf, 0, -1, false), first, last
+end
+
+---Finds the lines again in a buffer that was read anew.
+---@param spot claude-ide.inline.Spot
+local function find_again(spot)
+  local now = vim.api.nvim_buf_get_lines(spot.buf, 0, -1, false)
+  local hunks = patch.hunks(spot.text, now)
+  local is_gone = vim.iter(hunks):any(function(hunk)
+    return hunk.new_count == 0 and hunk.old <= spot.first and spot.last < hunk.old + hunk.old_count
+  end)
+  if is_gone then
+    vim.api.nvim_buf_del_extmark(spot.buf, namespace, spot.mark)
+  else
+    mark(spot, patch.map(hunks, spot.first) - 1, patch.map(hunks, spot.last))
+  end
+end
+
 ---@param buf integer
 ---@param first integer
 ---@param last integer
@@ -99,7 +127,15 @@ function M.new(buf, first, last)
   vim.api.nvim_set_hl(0, "ClaudeInlineWorking", { default = true, link = "DiagnosticVirtualTextInfo" })
   local spot = { buf = buf, since = vim.uv.now() } ---@type claude-ide.inline.Spot
   ---@diagnostic disable-next-line: missing-fields -- the mark is set here
+  M.hold(spot, first, last)
   mark(spot, first - 1, last)
+  spot.autocmd = vim.api.nvim_create_autocmd("BufReadPost", {
+    buffer = buf,
+    desc = "Claude Code: find the lines of an edit again",
+    callback = function()
+      find_again(spot)
+    end,
+  })
   return spot
 end
 
@@ -118,6 +154,7 @@ end
 ---@param spot claude-ide.inline.Spot
 function M.remove(spot)
   spinning[spot] = nil
+  pcall(vim.api.nvim_del_autocmd, spot.autocmd)
   if vim.api.nvim_buf_is_valid(spot.buf) then
     pcall(vim.api.nvim_buf_del_extmark, spot.buf, namespace, spot.mark)
   end
