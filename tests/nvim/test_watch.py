@@ -534,6 +534,29 @@ def test_own_writes_are_no_news(opened):
 
 
 @pytest.mark.every_nvim
+def test_a_formatter_that_writes_without_autocommands_is_no_news(opened):
+    """The usual way to format in the background after a write."""
+    opened.lua(
+        """
+        vim.api.nvim_create_autocmd("BufWritePost", { callback = function() vim.schedule(function()
+          vim.cmd("silent! keepjumps %s/line 7$/line  7/ | silent noautocmd update")
+          formatted = true
+        end) end })
+        """
+    )
+    opened.keys("ggImine <Esc>:w<CR>")
+    opened.wait("formatted and not vim.bo.modified")
+    opened.keys("Gomore<Esc>")
+    opened.wait("vim.bo.modified and Ide.watch_conflict.base(vim.api.nvim_get_current_buf()) ~= nil")
+    opened.lua("Ide.watch.check_all()")
+    assert opened.lua("return Ide.buffer_stamp.is_conflict(vim.api.nvim_get_current_buf())") is False
+    assert opened.lua("return #notices") == 0
+    write_by_rename(opened.project / "a.txt", "theirs\n")
+    opened.wait("#notices == 1", what="the real change to be told")
+    assert opened.lua("return Ide.buffer_stamp.is_conflict(vim.api.nvim_get_current_buf())") is True
+
+
+@pytest.mark.every_nvim
 def test_a_change_while_the_command_line_window_is_open_shows_after_it(opened):
     opened.keys("q:")
     opened.wait("vim.fn.getcmdwintype() == ':'")

@@ -47,11 +47,20 @@ function M.note(buf)
   seen[buf], without_file[buf] = M.key_now(buf), nil
 end
 
+---Records Neovim's report that a file has changed, which comes only once.
+---@param buf integer
+local function note_report(buf)
+  if seen[buf] ~= M.key_now(buf) then -- else its mode alone has changed, or it was read again
+    seen[buf] = CONFLICT
+  end
+end
+
 ---Records `++enc` and `++ff` of the command that reads a buffer.
 ---@param event { buf: integer, event: string }
 local function note_format(event)
   local buf, args = event.buf, vim.v.cmdarg
   if event.event == "FileChangedShellPost" then
+    note_report(buf)
     chosen[buf] = chosen_before[buf] -- the reload had arguments, but not the user's
     return
   end
@@ -181,6 +190,7 @@ function M.settle(buf, answer)
     desc = "Deal with a change on disk without a prompt",
     callback = function()
       reason = vim.v.fcs_reason
+      note_report(buf)
       if others then
         verdict = vim.v.fcs_choice
       end
@@ -214,10 +224,10 @@ function M.settle(buf, answer)
   return reason, verdict
 end
 
----Records Neovim's report that a file and its modified buffer differ: Neovim reports it only once.
+---For a FileChangedShell that keeps Neovim's own prompt away.
 ---@param buf integer
-function M.note_conflict(buf)
-  seen[buf] = CONFLICT
+function M.note_report(buf)
+  note_report(buf)
 end
 
 ---Whether another program changed the file since the buffer was read, so that `:write` would prompt.
@@ -227,18 +237,17 @@ function M.is_conflict(buf)
   local now = M.key_now(buf)
   if not now then
     return false -- deleted: `:write` creates it again
-  elseif seen[buf] then
-    return seen[buf] ~= now
-  elseif without_file[buf] then
-    seen[buf] = CONFLICT
-    return true
+  elseif seen[buf] == now then
+    return false
+  elseif
+    not seen[buf] and without_file[buf] or seen[buf] and vim.startswith(seen[buf], now:match("^%S+ "))
+  then
+    seen[buf] = CONFLICT -- of a file with the time stamp that it had Neovim knows nothing
+  elseif seen[buf] ~= CONFLICT then
+    -- Read before tracking began, or written without autocommands: Neovim knows.
+    seen[buf] = M.settle(buf, "keep") and CONFLICT or now
   end
-  -- Read before tracking began: Neovim knows, but reports it only once.
-  local reason = M.settle(buf, "keep")
-  if reason then
-    seen[buf] = CONFLICT
-  end
-  return reason ~= nil
+  return seen[buf] == CONFLICT
 end
 
 ---Makes Neovim take the buffer as written: unmodified, with the file's current time stamp, and modified again after an undo. A BufWriteCmd

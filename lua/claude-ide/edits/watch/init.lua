@@ -134,9 +134,7 @@ local function answer_for_neovim(group)
           "No longer on disk: %s",
         }))
       else
-        if vim.v.fcs_reason == "conflict" then
-          stamp.note_conflict(event.buf)
-        end
+        stamp.note_report(event.buf)
         changed(event.buf)
       end
     end,
