@@ -196,12 +196,12 @@ def test_what_is_kept_is_what_was_being_written_not_what_is_looked_at(talk):
 
 def test_what_is_typed_at_recalled_prompts_is_kept_beside_the_draft(talk):
     nvim = talk
-    for text, then in (
+    for keys, then in (
         ("imine<Esc>[p", "SAY hello there"),
         ("A, again<Esc>]p", "mine"),
         ("[p", "SAY hello there, again"),
     ):
-        nvim.keys(text)
+        nvim.keys(keys)
         nvim.wait(lambda then=then: nvim.lines() == [then], what=then)
     nvim.cmd("Claude chat close")
     begin(nvim)

@@ -69,6 +69,25 @@ def test_a_created_file_that_is_shown_is_brought_back_by_u(nvim):
     assert nvim.lua("return #notices") == 1, nvim.notices()
 
 
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("key", ["dx", "dX"])
+def test_u_in_the_review_brings_a_created_file_back(nvim, key):
+    path = nvim.project / "new.txt"
+    going = Turn(nvim, nvim.client)
+    going.edit("new.txt", "one\ntwo\n")
+    going.end("new.txt")
+    review(nvim)
+    for _ in range(2):
+        nvim.keys(key)
+        nvim.wait(lambda: not path.exists() and windows(nvim)[2]["lines"] == [""], what="the file to be gone")
+        nvim.keys("u")
+        nvim.wait(lambda: windows(nvim)[2]["lines"] == ["one", "two"], what="its text")
+        assert windows(nvim)[2]["name"] == "new.txt" and nvim.lua("return vim.bo.modified") and not path.exists()
+        nvim.keys(":w<CR>")
+        nvim.wait(lambda: path.exists() and path.read_text() == "one\ntwo\n", what="the file")
+        nvim.wait(lambda: waiting(nvim) == ["new.txt"], what="it to wait again")
+
+
 @pytest.mark.slow
 def test_empty_files_are_reviewed_and_undone(nvim):
     (nvim.project / "was.txt").write_text("")

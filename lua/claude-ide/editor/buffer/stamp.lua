@@ -239,11 +239,13 @@ function M.is_conflict(buf)
     return false -- deleted: `:write` creates it again
   elseif seen[buf] == now then
     return false
-  elseif
-    not seen[buf] and without_file[buf] or seen[buf] and vim.startswith(seen[buf], now:match("^%S+ "))
-  then
-    seen[buf] = CONFLICT -- of a file with the time stamp that it had Neovim knows nothing
-  elseif seen[buf] ~= CONFLICT then
+  end
+  local before = seen[buf]
+  if not before and without_file[buf] then
+    seen[buf] = CONFLICT
+  elseif before and before:match("^%S+") == now:match("^%S+") then
+    seen[buf] = CONFLICT -- Neovim knows nothing of a change that keeps the time stamp
+  elseif before ~= CONFLICT then
     -- Read before tracking began, or written without autocommands: Neovim knows.
     seen[buf] = M.settle(buf, "keep") and CONFLICT or now
   end

@@ -150,6 +150,25 @@ function M.restore_format(buf)
   return true
 end
 
+---Brings back the text of the file that is shown, which an undo has deleted; `:w` then creates it again.
+---@return boolean? ok
+---@return string? err
+function M.bring_back()
+  local here = current.here()
+  local buf = here and buffer.find(here.view.path)
+  local is_deleted = buf
+    and vim.api.nvim_buf_is_loaded(buf)
+    and not vim.uv.fs_stat(vim.api.nvim_buf_get_name(buf))
+  if not buf or not is_deleted or vim.fn.undotree(buf).seq_cur == 0 then
+    return nil, "There is nothing to undo here."
+  end
+  vim.api.nvim_buf_call(buf, function()
+    vim.cmd("silent normal! u")
+  end)
+  current.refresh()
+  return true
+end
+
 ---The given file, else the review's, else the current window's.
 local function meant(path)
   if path then

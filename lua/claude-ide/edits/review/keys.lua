@@ -133,6 +133,9 @@ local TAKE_BACK = {
   end,
 }
 
+---The same where a file was deleted by an undo: its buffer is hidden.
+local BRING_BACK = { desc = "bring the deleted file's text back", run = calls("bring_back") }
+
 ---The layouts apply to diffs as well, so their keys are shared.
 ---@return claude-ide.ui.key_list.Option[]
 local function options()
@@ -253,8 +256,8 @@ function M.map_sides(view)
         undo[#undo + 1] = map(buf, lhs, { desc = key.desc, run = key.run }, view, key.mode)
       end
     end
-    if side == "right" and not sides.is_ours(buf) then
-      undo[#undo + 1] = map(buf, "u", TAKE_BACK, view)
+    if side == "right" then
+      undo[#undo + 1] = map(buf, "u", sides.is_ours(buf) and BRING_BACK or TAKE_BACK, view)
     end
     if not vim.wo[view.wins.right].diff then
       undo[#undo + 1] = map(buf, side == "right" and "do" or "dp", OBTAIN, view)

@@ -70,6 +70,16 @@ local function on_disk(change)
   return buf
 end
 
+---Whether there is a text to show under a file's name. The buffer of a deleted file still has its text, which only counts if the user has
+---modified it.
+---@param path string
+---@return boolean
+function M.has_text(path)
+  local buf = buffer.find(path)
+  return vim.uv.fs_stat(path) ~= nil
+    or buf ~= nil and vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].modified
+end
+
 ---The file's buffer, or one of ours if there is no file. It is read like any file, with autocommands.
 ---@param entry claude-ide.review.Entry
 ---@return integer buf
@@ -82,12 +92,10 @@ function M.file(entry)
     end), true
   end
   local buf = buffer.find(entry.path)
-  local exists = vim.uv.fs_stat(entry.path) ~= nil
-  if exists or (buf and vim.api.nvim_buf_is_loaded(buf)) then
+  if M.has_text(entry.path) then
     buf = hidden.load(entry.path) or buf
   end
-  -- The buffer of a deleted file still has its text, which only counts if the user has modified it.
-  if buf and vim.api.nvim_buf_is_loaded(buf) and (exists or vim.bo[buf].modified) then
+  if buf and vim.api.nvim_buf_is_loaded(buf) and M.has_text(entry.path) then
     return buf, false
   end
   return silently(function()

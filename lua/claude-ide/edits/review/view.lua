@@ -236,12 +236,8 @@ function M.update(view, entries, index)
     return list_files(view, entries, index)
   end
   local on_disk = entry.change and entry.change.behind and sides.lines_on_disk(entry.change) or nil
-  if sides.is_ours(view.bufs.right) ~= (on_disk ~= nil or vim.uv.fs_stat(entry.path) == nil) then
-    -- The file was created or deleted.
-    local buf = buffer.find(entry.path)
-    if buf ~= view.bufs.right or not vim.bo[buf].modified then
-      return M.show(view, entries, index)
-    end
+  if sides.is_ours(view.bufs.right) ~= (on_disk ~= nil or not sides.has_text(entry.path)) then
+    return M.show(view, entries, index) -- the file was created or deleted
   end
   local lines = sides.lines_before(entry, view.bufs.right)
   silently(function()
