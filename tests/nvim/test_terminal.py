@@ -142,6 +142,17 @@ def test_arguments_for_a_cli_that_runs_are_asked_about(opened, cli):
     assert nvim.lua("return #vim.api.nvim_list_wins()") == 2
 
 
+def test_a_cli_that_ends_while_its_user_is_asked_about_it_is_not_kept(opened, cli):
+    nvim = opened()
+    nvim.keep_notices()
+    nvim.lua("vim.ui.select = function(items, _, done) choose = function() done(items[1], 1) end end")
+    nvim.lua("Ide.terminal.open({ '--resume' })")
+    nvim.cmd("Claude close")
+    nvim.wait("#Ide.terminal.list() == 0", what="the end")
+    nvim.lua("choose()")
+    assert nvim.notices()[-1] == "That CLI has ended." and "ERROR" not in nvim.log()
+
+
 # ── its window ──
 
 

@@ -264,6 +264,9 @@ end
 ---Shows a terminal, in place of another one; with `terminal.per_tab` in its own tab page.
 ---@param session claude-ide.terminal.Session
 function M.show(session)
+  if not session:is_alive() and not session:is_visible() then
+    return notice.info("That CLI has ended.") -- while the user chose what to do with it
+  end
   local per_tab = config.get().terminal.per_tab
   if per_tab and vim.api.nvim_tabpage_is_valid(session.tab) then
     vim.api.nvim_set_current_tabpage(session.tab)
