@@ -28,8 +28,8 @@ checkpoints.take = function(folder, is_first, done, since)
   end, since)
 end
 local compare = checkpoints.compare
-checkpoints.compare = function(from, to, unwanted, each, done)
-  compare(from, to, unwanted, each, function(...) done(...) compared = compared + 1 end)
+checkpoints.compare = function(from, to, unwanted, known, each, done)
+  compare(from, to, unwanted, known, each, function(...) done(...) compared = compared + 1 end)
 end
 """
 
@@ -561,6 +561,26 @@ def test_a_command_that_changes_very_many_files_is_bounded_and_said(session):
     assert "in 41 files" in session.nvim.notices()[1]
     assert [path.name for path in project.glob("0made*")] == ["0made7.txt"]
     assert (project / "b.txt").read_text() == "b\n" and (project / "gone.txt").exists()
+
+
+def test_files_that_edits_changed_are_not_counted_as_those_of_commands(session):
+    project = session.project
+    session.nvim.lua(NOTICES + "Ide.checkpoints.MAX_FILES = 2")
+    session.prompt()
+    edited = [project / f"edited{number}.txt" for number in range(4)]
+    for path in edited:
+        session.client.call("getDiagnostics", uri=f"file://{path}")
+        path.write_text("by an edit\n")
+    (project / "b.txt").write_text("by a command\n")
+    session.finish()
+    session.nvim.wait("#Ide.journal.changes() == 5")
+    session.nvim.wait("compared == 1")
+    assert session.nvim.notices() == []
+    session.nvim.lua("vim.ui.select = function(items, _, done) offered = items done(items[1], 1) end")
+    session.nvim.keys(":Claude undo<CR>")
+    session.nvim.wait("#notices == 1")
+    assert session.nvim.lua("return offered[1]").startswith("Undo in 5 files: ")
+    assert "in 5 files" in session.nvim.notices()[0] and not any(path.exists() for path in edited)
 
 
 def test_permissions_and_links_are_taken_back(session):

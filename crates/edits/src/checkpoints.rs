@@ -178,16 +178,22 @@ impl Checkpoint {
         };
         let pairs: Vec<Pair> = seen.between(self.look, later.look).into_iter().map(pair).collect();
         drop(seen);
-        let is_wanted = |pair: &Pair| !pair.is_same() && !is_unwanted(&self.repository, unwanted, &pair.name);
+        let is_wanted = |pair: &Pair| !pair.is_same() && !is_among(&self.repository, unwanted, &pair.name);
         pairs.into_iter().filter(is_wanted).collect()
     }
 
     /// The files that differ from those at a later checkpoint, with their content at this one.
     ///
-    /// `unwanted` are paths, with links resolved, written by the user. More than `max_files` changed files are no edit
-    /// but a checkout or a build; changed and deleted ones come first.
+    /// All paths have links resolved: `unwanted` were written by the user, `known` changed by edits that the journal has. More than
+    /// `max_files` others are no edit but a checkout or a build; changed and deleted ones come first.
     #[must_use]
-    pub fn compare(&self, later: &Self, unwanted: &HashSet<PathBuf>, max_files: usize) -> Differences {
+    pub fn compare(
+        &self,
+        later: &Self,
+        unwanted: &HashSet<PathBuf>,
+        known: &HashSet<PathBuf>,
+        max_files: usize,
+    ) -> Differences {
         let mut differences = Differences::default();
         if !self.is_comparable(later) {
             return differences;
@@ -221,10 +227,13 @@ impl Checkpoint {
             }
         }
         changed.append(&mut made);
-        differences.too_many = (changed.len() > max_files).then_some(changed.len());
-        differences.rest.extend(changed.iter().skip(max_files).map(|pair| pair.rest(false)));
-        changed.truncate(max_files);
-        read(repository, &changed, &mut differences);
+        let (mut found, mut others): (Vec<&Pair>, Vec<&Pair>) =
+            changed.into_iter().partition(|pair| is_among(repository, known, &pair.name));
+        differences.too_many = (others.len() > max_files).then_some(others.len());
+        differences.rest.extend(others.iter().skip(max_files).map(|pair| pair.rest(false)));
+        others.truncate(max_files);
+        found.append(&mut others);
+        read(repository, &found, &mut differences);
         differences
     }
 
@@ -285,12 +294,12 @@ fn origin(pair: &Pair, gone: &[&Pair]) -> Origin {
     }
 }
 
-fn is_unwanted(repository: &Repository, unwanted: &HashSet<PathBuf>, name: &[u8]) -> bool {
-    if unwanted.is_empty() {
+fn is_among(repository: &Repository, paths: &HashSet<PathBuf>, name: &[u8]) -> bool {
+    if paths.is_empty() {
         return false;
     }
     let path = repository.path(name);
-    unwanted.contains(&path.canonicalize().unwrap_or(path))
+    paths.contains(&path.canonicalize().unwrap_or(path))
 }
 
 fn read(repository: &Repository, changed: &[&Pair], differences: &mut Differences) {

@@ -200,10 +200,11 @@ fn states() -> Value {
 fn compare(job: u64, given: &mut Arguments) -> Result<Job, Error> {
     let ids = [given.id("from")?, given.id("to")?];
     let unwanted: HashSet<PathBuf> = paths(&given.bytes("unwanted")?).into_iter().collect();
+    let known: HashSet<PathBuf> = paths(&given.bytes("known")?).into_iter().collect();
     let max_files = usize::try_from(given.id("max_files")?).unwrap_or_default();
     Ok(Box::new(move || {
         let found = match ids.map(|id| taken(|taken| taken.id == id)) {
-            [Some(from), Some(to)] => from.compare(&to, &unwanted, max_files),
+            [Some(from), Some(to)] => from.compare(&to, &unwanted, &known, max_files),
             _ => Differences::default(),
         };
         tell_differences(job, found);

@@ -379,7 +379,7 @@ impl Story {
             }
             let after = self.tree();
             let to = self.take();
-            let found = from.compare(&to, &HashSet::new(), 200);
+            let found = from.compare(&to, &HashSet::new(), &HashSet::new(), 200);
             self.check(&from, &before, &after, &found);
         }
     }

@@ -96,7 +96,7 @@ impl Desk {
 }
 
 fn compare(from: &Checkpoint, to: &Checkpoint) -> Differences {
-    from.compare(to, &HashSet::new(), 200)
+    from.compare(to, &HashSet::new(), &HashSet::new(), 200)
 }
 
 /// Until file systems tell the time from that at which a file was made.
@@ -193,9 +193,14 @@ fn of_too_many_files_the_others_are_the_rest() {
         desk.write(&format!("{number}.txt"), "new");
     }
     desk.write("old.txt", "changed");
-    let found = from.compare(&desk.take(), &HashSet::new(), 2);
+    let to = desk.take();
+    let found = from.compare(&to, &HashSet::new(), &HashSet::new(), 2);
     assert_eq!(names(&found.found), ["old.txt", "0.txt"]);
     assert_eq!((found.rest.len(), found.too_many), (3, Some(5)));
+    let edited = ["2.txt", "3.txt", "old.txt"].map(|name| desk.top.join(name)).into();
+    let found = from.compare(&to, &HashSet::new(), &edited, 2);
+    assert_eq!(names(&found.found), ["old.txt", "2.txt", "3.txt", "0.txt", "1.txt"]);
+    assert_eq!((found.rest.len(), found.too_many), (0, None));
 }
 
 #[test]
@@ -210,7 +215,7 @@ fn the_users_files_and_uncopied_ones_are_not_among_them() {
     desk.write("large.txt", &"x".repeat(MAX_FILE_BYTES + 1));
     fs::set_permissions(desk.top.join("program"), fs::Permissions::from_mode(0o755)).unwrap();
     let to = desk.take_without("secret.txt", false);
-    let found = from.compare(&to, &[desk.top.join("mine.txt")].into(), 200);
+    let found = from.compare(&to, &[desk.top.join("mine.txt")].into(), &HashSet::new(), 200);
     assert_eq!(names(&found.found), ["claude.txt"]);
     assert!(found.rest.iter().map(|rest| (rest.name.as_slice(), rest.mode_only)).eq([(b"program".as_slice(), true)]));
     let mut left_out = found.left_out;

@@ -194,10 +194,11 @@ end
 ---@param from claude-ide.journal.Checkpoint
 ---@param to claude-ide.journal.Checkpoint
 ---@param unwanted table<string, true> resolved paths
+---@param known string[] resolved paths, for which the journal's limit does not count
 ---@param each fun(change: claude-ide.journal.FoundChange) on the main loop
 ---@param done fun(left_out: string[], rest: claude-ide.journal.Rest[], too_many?: integer) paths without known contents;
 ---changes that can be undone without the journal; the number of changed files if it exceeds the journal's limit
-function M.compare(from, to, unwanted, each, done)
+function M.compare(from, to, unwanted, known, each, done)
   local top = from.top .. "/"
   ask("compare", changes_since(from, each), function(part)
     local left_out = vim.tbl_map(function(name)
@@ -207,7 +208,7 @@ function M.compare(from, to, unwanted, each, done)
       item.path, item.folder = top .. item.name, from.folder
     end
     done(left_out, part.rest or {}, part.too_many)
-  end, from.id, to.id, packed(vim.tbl_keys(unwanted)), M.MAX_FILES)
+  end, from.id, to.id, packed(vim.tbl_keys(unwanted)), packed(known), M.MAX_FILES)
 end
 
 ---Reads files' contents at a checkpoint; files that are not in it are skipped.

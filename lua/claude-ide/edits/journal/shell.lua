@@ -110,7 +110,10 @@ local function tell(entry, now, wrote, each, done)
     open = open + 1
     each(change, entry.turn, one_less)
   end
-  checkpoints.compare(from, now, unwanted, tell_one, function(left_out, rest, too_many)
+  local edited = vim.tbl_map(function(file)
+    return file.real
+  end, store.files(entry.turn))
+  checkpoints.compare(from, now, unwanted, edited, tell_one, function(left_out, rest, too_many)
     store.leave_out(entry.turn, left_out)
     untracked.add(entry.turn, rest)
     if too_many then
