@@ -241,10 +241,10 @@ function M.is_conflict(buf)
     return false
   end
   local before = seen[buf]
-  if not before and without_file[buf] then
+  local is_made = not before and without_file[buf]
+  -- Neovim knows nothing of a change that keeps the time stamp.
+  if is_made or before and before:match("^%S+") == now:match("^%S+") then
     seen[buf] = CONFLICT
-  elseif before and before:match("^%S+") == now:match("^%S+") then
-    seen[buf] = CONFLICT -- Neovim knows nothing of a change that keeps the time stamp
   elseif before ~= CONFLICT then
     -- Read before tracking began, or written without autocommands: Neovim knows.
     seen[buf] = M.settle(buf, "keep") and CONFLICT or now
