@@ -346,6 +346,25 @@ def test_two_neovims_of_a_project_agree(start_nvim):
     wait_shown(one, (2, "▎you: from the first (not sent)"), (4, "▎you: from the second (not sent)"))
 
 
+def test_two_neovims_do_not_write_over_each_others_words(start_nvim):
+    one, other = start(start_nvim), start(start_nvim)
+    write(one, 2, "first")
+    for nvim in (one, other):
+        nvim.keep_notices()
+        nvim.lua(f"return {THREADS}")
+        nvim.keys("2G:Claude comment<CR>")
+        nvim.wait("vim.fn.mode() == 'i' and vim.api.nvim_get_current_line() == 'first'", what="the comment")
+    one.keys(" of one<Esc>ZZ")
+    one.wait(f"{THREADS}[1].draft == 'first of one'")
+    other.keys(" of the other<Esc>ZZ")
+    other.wait_notice("another Neovim has changed this comment")
+    other.wait_notice("its words are in buffer")
+    kept = "return vim.tbl_map(function(b) return b.bufnr end, vim.fn.getbufinfo({ bufmodified = 1 }))"
+    (buf,) = other.lua(kept)
+    assert other.lua("return vim.api.nvim_buf_get_lines(..., 0, -1, false)", buf) == ["first of the other"]
+    assert one.lua(f"return {THREADS}[1].draft") == other.lua(f"return {THREADS}[1].draft") == "first of one"
+
+
 def test_a_neovim_that_was_there_before_the_first_comment_shows_it(start_nvim):
     other = start(start_nvim)
     other.lua("Ide.comments.attach()")

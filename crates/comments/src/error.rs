@@ -23,6 +23,9 @@ pub enum CommentError {
     /// Another process has the lock.
     #[error("another program is writing the comments: try again")]
     Busy,
+    /// Its words are not those that the request is to replace.
+    #[error("another Neovim has changed this comment meanwhile")]
+    Changed,
     /// The thread is gone.
     #[error("there is no comment {0}")]
     Unknown(u64),

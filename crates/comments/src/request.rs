@@ -89,6 +89,8 @@ impl From<LinesOf> for Lines {
 pub struct Write {
     pub(crate) id: u64,
     pub(crate) words: String,
+    /// The words that these are to replace; nothing: whatever there is.
+    pub(crate) over: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -132,6 +132,11 @@ impl Store {
             Request::Write(write) => self.change(|contents| {
                 let words = checked(write.words)?;
                 let thread = contents.thread(write.id)?;
+                let before = thread.entries.iter().find(|entry| entry.by == Author::User && !entry.sent);
+                let before = before.map_or("", |entry| entry.words.trim());
+                if write.over.is_some_and(|over| over.trim() != before && words.trim() != before) {
+                    return Err(CommentError::Changed);
+                }
                 thread.entries.retain(|entry| entry.by == Author::Claude || entry.sent);
                 if !words.trim().is_empty() {
                     add_entry(thread, Author::User, words, false)?;
@@ -703,6 +708,21 @@ mod tests {
         assert!(of.states().is_empty());
         assert_eq!(of.add(0, 1, "y"), id + 1);
         assert!(matches!(of.ask(json!({ "reply": { "id": id, "words": "?" } }), ""), Err(CommentError::Unknown(1))));
+    }
+
+    #[test]
+    fn words_that_another_neovim_has_changed_are_not_replaced() {
+        let of = Fixture::new();
+        let id = of.add(0, 1, "first");
+        let write = |words: &str, over: &str| {
+            of.ask(json!({ "write": { "id": id, "words": words, "over": over } }), "").map(|_| ())
+        };
+        write("first, and more", "first").unwrap();
+        assert!(matches!(write("first, and others", "first"), Err(CommentError::Changed)));
+        assert!(matches!(write("", "first"), Err(CommentError::Changed)));
+        write("first, and more", "first").unwrap(); // the same
+        write(" ", "first, and more ").unwrap();
+        assert!(of.states().is_empty());
     }
 
     #[test]

@@ -93,7 +93,7 @@ local function continue(lnum, root, thread)
     id = thread.id,
     words = words,
     begin = function(text)
-      local ok, err = store.change(root, { write = { id = thread.id, words = text } })
+      local ok, err = store.change(root, { write = { id = thread.id, words = text, over = "" } })
       return ok and thread.id or nil, err
     end,
   }, lnum, is_reply and "Reply" or "Comment")

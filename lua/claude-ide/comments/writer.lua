@@ -52,7 +52,7 @@ local function keep(one)
   end
   local ok, err
   if one.id then
-    ok, err = store.change(one.root, { write = { id = one.id, words = words } })
+    ok, err = store.change(one.root, { write = { id = one.id, words = words, over = one.kept } })
     one.id = words ~= "" and one.id or nil
   elseif words == "" then
     ok = true

@@ -217,7 +217,7 @@ function M.reply(session, root, id, words)
   elseif words and thread.draft then
     return nil, "another reply of this thread is not sent yet"
   elseif words then
-    local ok, err = store.change(root, { write = { id = id, words = words } })
+    local ok, err = store.change(root, { write = { id = id, words = words, over = "" } })
     if not ok then
       return nil, err
     end
