@@ -154,6 +154,29 @@ def test_a_shown_file_that_claude_deletes_is_shown_as_deleted_and_comes_back_wit
     assert file["name"] == "b.txt" and not file["ours"] and file["current"]
 
 
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("mode", ["n", "i"])
+def test_what_the_user_types_in_a_review_stays_when_an_edit_lands_in_the_file(live, mode):
+    shown = live()
+    nvim = shown.nvim
+    nvim.keys("ggOmine" + ("<Esc>" if mode == "n" else ""))
+    nvim.wait(f"vim.fn.getline(1) == 'mine' and vim.fn.mode() == '{mode}'")
+    shown.land(b_txt=LONG_CLAUDE.replace("line 9\n", "nine\n"))
+    nvim.wait("#Ide.journal.changes() == 1 and Ide.journal.changes()[1].behind", what="the conflict to be known")
+    if mode == "i":
+        nvim.keys(" again")
+        nvim.wait("vim.fn.bufname() == 'b.txt' and vim.fn.getline(1) == 'mine again'", what="typing to go on")
+        nvim.keys("<Esc>")
+    nvim.wait_screen("on disk, unsaved in your buffer")
+    nvim.wait(lambda: "nine" in windows(nvim)[2]["lines"], what="the file on disk")
+    kept = "mine again" if mode == "i" else "mine"
+    assert nvim.lua("local b = vim.fn.bufnr('b.txt') return { vim.fn.getbufoneline(b, 1), vim.bo[b].modified }") == [
+        kept,
+        True,
+    ]
+    assert nvim.lua("return vim.bo[vim.fn.bufnr('b.txt')].modifiable")
+
+
 def test_a_list_that_is_scrolled_stays_where_a_further_file_lands(live):
     live = live()
     nvim = live.nvim
