@@ -177,6 +177,43 @@ def test_what_the_user_types_in_a_review_stays_when_an_edit_lands_in_the_file(li
     assert nvim.lua("return vim.bo[vim.fn.bufnr('b.txt')].modifiable")
 
 
+@pytest.mark.every_nvim
+@pytest.mark.parametrize(
+    ("command", "lines"),
+    [
+        ("Claude resolve mine", ["mine", "line 1"]),
+        ("Claude resolve merge", ["mine", "line 1"]),
+        ("Claude resolve theirs", ["line 1"]),
+        ("tabprevious | edit! | tabnext", ["line 1"]),
+    ],
+)
+def test_a_conflict_that_is_over_is_over_in_the_review(live, command, lines):
+    shown = live()
+    nvim = shown.nvim
+    nvim.keys("ggOmine<Esc>")
+    nvim.wait("vim.bo.modified")
+    shown.land(b_txt=LONG_CLAUDE.replace("line 9\n", "nine\n"))
+    nvim.wait_screen("on disk, unsaved in your buffer")
+    nvim.keys(f":{command}<CR>")
+    nvim.wait(lambda: windows(nvim)[2]["name"] == "b.txt", what="the file itself")
+    assert windows(nvim)[2]["lines"][: len(lines)] == lines
+    nvim.wait(lambda: "unsaved in your buffer" not in "\n".join(nvim.screen()), what="the line above to say so")
+
+
+@pytest.mark.every_nvim
+def test_what_is_kept_of_a_conflict_asks_nothing_else(live):
+    shown = live()
+    nvim = shown.nvim
+    nvim.keys("ggOmine<Esc>")
+    nvim.wait("vim.bo.modified")
+    shown.land(b_txt=LONG_CLAUDE.replace("line 9\n", "nine\n"))
+    nvim.wait_screen("on disk, unsaved in your buffer")
+    nvim.keys("gA")
+    nvim.wait(lambda: waiting(nvim) == [], what="the file to be reviewed")
+    nvim.wait_screen("reviewed")
+    assert nvim.mode() == "n" and nvim.lua("return vim.fn.getbufvar('b.txt', '&modified')") == 1
+
+
 def test_a_list_that_is_scrolled_stays_where_a_further_file_lands(live):
     live = live()
     nvim = live.nvim

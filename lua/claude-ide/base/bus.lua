@@ -26,6 +26,7 @@ local M = {}
 ---| "abilities_changed" # fun(): the available tools or resources may have changed
 ---| "requests_changed" # fun(ended?: claude-ide.Request): the requests that wait for the user have changed
 ---| "journal_changed" # fun(): debounced
+---| "conflict_over" # fun(buf: integer): its text and the file's change on disk are reconciled, or will be in this turn of the event loop
 ---| "file_changed" # fun(path: string): Claude changed it
 ---| "turn_ended" # fun(turn: claude-ide.journal.Turn)
 ---| "turn_forgotten" # fun(turn: integer): its data is no longer needed

@@ -167,6 +167,9 @@ local function listen(of)
   local timer = timers.new("update the review")
   of.stop = {
     bus.on("journal_changed", M.refresh),
+    bus.on("conflict_over", function()
+      timer:start(SETTLE_MS, M.refresh)
+    end),
     bus.on("comments_changed", function()
       count_comments(of.entries)
       view.update_list(of.view, of.entries, of.shown)

@@ -2,6 +2,7 @@
 -- Invariant: neither the buffer nor the file is written before the user has chosen.
 local lazy = require("claude-ide.lazy")
 local buffer = lazy("claude-ide.editor.buffer")
+local bus = lazy("claude-ide.base.bus")
 local buffer_disk = lazy("claude-ide.editor.buffer.disk")
 local buffer_format = lazy("claude-ide.editor.buffer.format")
 local choose = lazy("claude-ide.ui.choose")
@@ -153,7 +154,11 @@ local conflicts = {}
 
 ---@param buf integer
 function M.forget(buf)
+  local entry = conflicts[buf]
   conflicts[buf] = nil
+  if entry and entry.open then
+    bus.emit("conflict_over", buf)
+  end
 end
 
 ---The file's text before the user changed its buffer, if known.
