@@ -6,6 +6,7 @@ local comments = lazy("claude-ide.comments")
 local comments_round = lazy("claude-ide.comments.round")
 local guard_window = lazy("claude-ide.ui.guard.window")
 local ide_window = lazy("claude-ide.base.window")
+local kept_words = lazy("claude-ide.ui.kept_words")
 local notice = lazy("claude-ide.base.notice")
 local outbox = lazy("claude-ide.outbox")
 local own = lazy("claude-ide.terminal.own")
@@ -24,6 +25,10 @@ local M = {}
 ---The last preview, by worktree.
 ---@type table<string, { win: integer, close: fun(), is_edited: fun(): boolean }?>
 local previews = {}
+
+---Messages that the user has edited and not sent, by worktree.
+---@type table<string, { of: string, text: string }?> of: the message as it was made of the comments
+local put_off = {}
 
 ---The session that has a comment already, or whose change it is about.
 ---@param thread? claude-ide.comments.Thread
@@ -77,10 +82,21 @@ end
 ---@field title string
 ---@field hand_over fun(look: (fun(): claude-ide.comments.Round?), done: fun(is_sent: boolean)) look: the message as it is in the preview; nil: it cannot be sent, and the user knows why
 
----@param edited? string its text as the user has changed it
-local function preview(round, way, edited)
+---The user's version of a message, put off earlier.
+---@param round claude-ide.comments.Round
+---@return string?
+local function take_put_off(round)
+  local before = put_off[round.root]
+  put_off[round.root] = nil
+  if not before or before.of == round.text then
+    return before and before.text
+  end
+  kept_words.give_back(before.text, "The comments have changed since you edited this message")
+end
+
+local function preview(round, way)
   typing.listen() -- a write counts if a key asked for it
-  local root, said = round.root, round.said
+  local root, said, edited = round.root, round.said, take_put_off(round)
   local lines = vim.split(round.text, "\n", { plain = true })
   local buf = own_buffer.create({
     kind = "round",
@@ -102,6 +118,14 @@ local function preview(round, way, edited)
     ide_window.close(win)
     own_buffer.delete(buf)
   end
+  vim.api.nvim_create_autocmd("BufWinLeave", {
+    buffer = buf,
+    desc = "Claude Code: keep a message that was edited and not sent",
+    callback = function()
+      local now = text()
+      put_off[root] = now ~= "" and now ~= vim.trim(round.text) and { of = round.text, text = now } or nil
+    end,
+  })
   previews[root] = {
     win = win,
     close = close,
@@ -136,12 +160,12 @@ local function preview(round, way, edited)
   end
   local send = safely.wrap("send comments", function()
     way.hand_over(look, function(is_sent)
-      local unsent = not is_sent and written
       if is_sent then
         close()
-      elseif unsent and unsent ~= vim.trim(round.text) then
+        put_off[root] = nil
+      elseif written and put_off[root] then
         written = nil
-        preview(round, way, unsent) -- `:wq` closed the one that was edited
+        preview(round, way) -- `:wq` closed the one that was edited
       end
     end)
   end)
