@@ -428,6 +428,25 @@ def test_an_edited_preview_that_is_not_sent_opens_again(start_nvim, obstacle):
     nvim.wait("#vim.api.nvim_list_wins() == 1", what="the preview to be closed")
 
 
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("end", ["q", ":q!<CR>", ":bdelete!<CR>", "<C-w>c"])
+def test_an_edited_message_that_is_put_off_is_kept(start_nvim, end):
+    nvim = start(start_nvim)
+    write(nvim, 2, "hello")
+    to_send(nvim)
+    nvim.keys(f"Gomine<Esc>{end}")
+    nvim.wait("#vim.api.nvim_list_wins() == 1", what="the preview to be closed")
+    to_send(nvim)
+    assert nvim.lines()[-2:] == ["hello", "mine"]
+    nvim.keys("q")
+    nvim.wait("#vim.api.nvim_list_wins() == 1", what="the preview to be closed")
+    write(nvim, 4, "more")
+    nvim.keep_notices()
+    to_send(nvim)
+    nvim.wait_notice("The comments have changed since you edited this message")
+    assert nvim.lines()[-1] == "more" and nvim.lua("return vim.fn.getreg('\"')").endswith("hello\nmine")
+
+
 OUTBOX = """
 Ide.terminal.session = function() return { id = "s" } end
 Ide.outbox_route.of = function() return { kind = "prompt" } end
@@ -868,12 +887,13 @@ def test_a_comment_being_typed_outlives_its_diff(start_nvim, connect):
     nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
     nvim.keys("half a")
     nvim.wait(f"#{THREADS} == 1", what="the comment to be kept")
-    client.call("close_tab", tab_name="t")
+    client.start_call("close_tab", tab_name="t")
+    for key in " thought":  # before, while and after the diff goes
+        nvim.keys(key)
+        nvim.lua("return 1")
     nvim.wait("#vim.api.nvim_list_tabpages() == 1", what="the diff to be closed")
-    nvim.wait_kind("comment")
-    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
-    nvim.keys(" thought<Esc>ZZ")
-    nvim.wait(lambda: threads(nvim)[0]["entries"][0]["words"] == "half a thought", what="all words")
+    nvim.keys(", all of it<Esc>ZZ")
+    nvim.wait(lambda: threads(nvim)[0]["entries"][0]["words"] == "half a thought, all of it", what="all words")
     assert nvim.lines() == TEXT.splitlines()
 
 

@@ -25,6 +25,7 @@ local PAUSE_MS = 150
 ---@field buf integer
 ---@field win integer
 ---@field is_typing? boolean
+---@field cursor? [integer, integer] where it is being typed
 ---@field stop fun() ends its timer
 ---@field count integer lines commented on
 ---@field operator string that comments on lines
@@ -164,39 +165,32 @@ local function show(one, title, bufpos)
   wo.wrap, wo.linebreak = true, true
 end
 
----Begins Insert mode again, once the one has ended in which the window went.
----@param one claude-ide.comments.Draft
-local function type_again(one)
-  if draft ~= one or vim.api.nvim_get_current_win() ~= one.win then
-    return
-  elseif vim.fn.mode() ~= "i" then
-    return vim.cmd.startinsert({ bang = true })
-  end
-  vim.api.nvim_create_autocmd("InsertLeave", {
-    buffer = one.buf,
-    once = true,
-    desc = "Claude Code: go on typing a comment",
-    callback = function()
-      vim.schedule(function()
-        type_again(one)
-      end)
-    end,
-  })
+---Whether a diff that ended has taken the window of a comment along that is being typed.
+---@return boolean
+function M.has_lost_window()
+  local one = draft
+  return one ~= nil
+    and one.is_typing == true
+    and not vim.api.nvim_win_is_valid(one.win)
+    and vim.api.nvim_buf_is_loaded(one.buf)
 end
 
----A diff that ends takes the comment's window along, without events. The next keys of who is typing would be commands.
+---A diff that ends takes the comment's window along, without events. Insert mode goes on: the next keys would be commands.
 function M.show_again()
   local one = draft
   if not one or vim.api.nvim_win_is_valid(one.win) then
     return
-  elseif not one.is_typing or not vim.api.nvim_buf_is_loaded(one.buf) then
+  elseif not M.has_lost_window() then
     return M.close()
   end
   show(one, "Comment")
   resize(one)
-  vim.schedule(function()
-    type_again(one)
-  end)
+  if one.cursor then
+    pcall(vim.api.nvim_win_set_cursor, one.win, one.cursor)
+  end
+  if vim.fn.mode() ~= "i" then
+    vim.cmd.startinsert({ bang = true })
+  end
 end
 
 ---@param opts claude-ide.ui.own_buffer.Opts
@@ -226,6 +220,9 @@ local function follow(one, opts)
         resize(one)
       end
     end)
+  end)
+  on({ "CursorMovedI", "TextChangedI" }, "where a comment is being typed", function()
+    one.cursor = vim.api.nvim_win_get_cursor(0)
   end)
   on("BufUnload", "keep a comment at `:edit`", function()
     opts.lines = vim.api.nvim_buf_get_lines(one.buf, 0, -1, false)

@@ -135,7 +135,8 @@ end
 
 ---Restores sizes, views and the mode. Call it when the tab line is as it was.
 ---@param screen claude-ide.ui.Screen
-function M.settle(screen)
+---@param goes_on? boolean what is typed goes on in another window
+function M.settle(screen, goes_on)
   M.settle_windows(screen)
   local mode = vim.api.nvim_get_mode().mode
   local here = vim.api.nvim_get_current_win() == screen.win
@@ -145,7 +146,7 @@ function M.settle(screen)
       notice.mode_comes()
       vim.cmd.startinsert()
     end
-  elseif mode:find("^[iR]") then
+  elseif mode:find("^[iR]") and not goes_on then
     vim.cmd.stopinsert()
   end
 end

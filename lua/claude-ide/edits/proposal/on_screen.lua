@@ -62,6 +62,7 @@ local function close_view(entry)
   local went_back = windows.close(closed, {
     next_view = follower and follower.view,
     another = after ~= nil,
+    typing_goes_on = comment_writer.has_lost_window,
     delete = function()
       delete_buffers(entry)
     end,

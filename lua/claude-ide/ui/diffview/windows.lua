@@ -546,6 +546,7 @@ end
 ---@class claude-ide.diffview.CloseOpts
 ---@field next_view? claude-ide.diffview.View to enter if the user is in this one; default: the previous window
 ---@field another? boolean another diff is shown directly after
+---@field typing_goes_on? fun(): boolean what is typed in a float over it goes on in another one
 ---@field delete? fun() deletes the buffers
 
 ---Closes a view.
@@ -562,7 +563,7 @@ function M.close(view, opts)
   end
   if went_back and not opts.another then
     silently(function()
-      restore.settle(view.screen)
+      restore.settle(view.screen, opts.typing_goes_on ~= nil and opts.typing_goes_on())
     end)
   end
   return went_back
