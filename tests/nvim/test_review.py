@@ -100,6 +100,16 @@ def test_all_of_a_file_is_undone_at_once(changed):
     assert waiting(changed) == ["b.txt", "c.txt"]
 
 
+def test_a_file_of_which_a_part_is_undone_is_reviewed(changed):
+    review(changed)
+    changed.keys("gadx")
+    changed.wait(lambda: (changed.project / "a.txt").read_text() == A.replace("two", "TWO"), what="the undo on disk")
+    changed.wait(lambda: waiting(changed) == ["b.txt", "c.txt"], what="the file to be reviewed")
+    changed.keys("<C-w>t")
+    changed.wait_screen("reviewed")
+    assert "undone" not in "\n".join(changed.screen())
+
+
 def test_a_change_that_the_user_has_changed_too_is_shown_and_stays(changed):
     changed.keys("2GAmine<Esc>")
     changed.wait(lambda: changed.lua("return vim.bo.modified"), what="the user's change")

@@ -273,7 +273,8 @@ local function decide(action, path, list, scope)
   current.refresh()
   for _, done in ipairs({ entry or false, other and current.find(other) or false }) do
     if done and not done.waits then
-      done.outcome = action == "keep" and "kept" or "undone"
+      local is_left = journal.change(done.path, "all") ~= nil -- of changes kept before
+      done.outcome = action == "keep" and "kept" or not is_left and "undone" or nil
     end
   end
   current.refresh()
