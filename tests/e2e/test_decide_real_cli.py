@@ -558,6 +558,10 @@ def test_claude_and_the_user_hear_what_became_of_a_changed_command(start_with_cl
     terminal = "table.concat(vim.api.nvim_buf_get_lines(Ide.terminal.bufnr(), 0, -1, false), '\\n')"
     nvim.wait(f"{terminal}:find('You changed the command') ~= nil", what="the terminal to say so")
     assert nvim.notices() == []
+    nvim.cmd("Claude transcript")
+    nvim.wait(lambda: f"touch {made}.other" in "\n".join(nvim.lines()), what="the transcript to say what ran")
+    nvim.keys("q")
+    nvim.wait("vim.fn.bufname() ~= '' and vim.bo.buftype ~= 'nofile'", what="it to close")
     lab.ask(lab.bash(f"touch {made}"))
     change(nvim, f"rm -f {made}.other")
     nvim.wait_notice("The changed command did not run: Permission to use Bash")

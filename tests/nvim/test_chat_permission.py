@@ -48,6 +48,15 @@ def answer(nvim):
     return json.loads((nvim.project / "answer.json").read_text())
 
 
+def test_the_chat_says_what_ran_instead_of_a_call(asked):
+    nvim = asked()
+    nvim.keys("e")
+    nvim.wait("vim.bo.buftype == 'acwrite'", what="the command in a buffer")
+    nvim.keys("ccmake all<Esc>:w<CR>")
+    assert answer(nvim)["updatedInput"] == {"command": "make all"}
+    nvim.wait(lambda: "You changed the command to: make all" in text(nvim), what="the chat to say so")
+
+
 def test_enter_is_the_safe_answer_where_the_agent_says_so(asked):
     reason = "\x1b[1mit\x1b[0m \x1b[2Kneeds \x1b]8;;http://x\x07the\x1b]8;;\x07 \x1b]8;;http://x\x1b\\net\x1b]8;;\x1b\\"
     nvim = asked(default_to_no=True, permission_suggestions=[RULE], decision_reason=reason)

@@ -15,8 +15,8 @@
 //!
 //! Invariants:
 //! - The CLI's files are only read, never written, except that a kept session is put back if it is gone; `*.key` files beside the session records are never opened.
-//! - Lines of type `api-request*`, and attachments (system prompts, tool schemas) except queued prompts, never leave
-//!   this crate.
+//! - Lines of type `api-request*`, and attachments (system prompts, tool schemas) except queued prompts and what ran instead of a call,
+//!   never leave this crate.
 //! - Lone surrogates in JSON are replaced by U+FFFD as soon as a line is read: see `claude_ide_protocol`.
 //! - The format is undocumented: unknown content is skipped or passed on raw, never an error. Facts were measured with
 //!   CLI 2.1.329 and are cited where they are used.

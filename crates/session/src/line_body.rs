@@ -1,12 +1,13 @@
 //! One line, parsed as far as display and search need it.
 //!
-//! Invariant: an attachment yields nothing but a prompt that a user queued.
+//! Invariant: an attachment yields nothing but a prompt that a user queued, or what ran instead of a call that the user changed.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::json::{tellable, without_debris};
 use crate::lenient::{Object, Scalar};
+use crate::line_head::CHANGED_CALL;
 use crate::message::{Block, Image, Part, ToolResult};
 use crate::model::{AllowedBy, HitRole, ToolStatus};
 use crate::text::Text;
@@ -79,6 +80,19 @@ struct BodyMessage<'a> {
 struct BodyAttachment<'a> {
     #[serde(borrow)]
     prompt: Option<&'a RawValue>,
+    /// Of a call that the user has changed: what ran. Of others it is not asked for.
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+}
+
+impl BodyAttachment<'_> {
+    fn blocks(&self, max_text: usize) -> Vec<Block> {
+        let words = self.content.and_then(|content| serde_json::from_str::<Vec<String>>(content.get()).ok());
+        match words.into_iter().flatten().next() {
+            Some(words) if words.starts_with(CHANGED_CALL) => vec![Block::Text(Text::cut(words, max_text))],
+            _ => content(self.prompt, max_text),
+        }
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -122,15 +136,11 @@ impl<'a> Body<'a> {
 
     /// The line's blocks; tool calls have no results yet.
     ///
-    /// An attachment yields only a queued prompt: the other kinds are instructions of the CLI to the model.
+    /// An attachment yields only a queued prompt, and what ran instead of a call: the other kinds are instructions of the CLI to the
+    /// model.
     pub(crate) fn blocks(&self, max_text: usize) -> Vec<Block> {
         if self.kind.text() == "attachment" {
-            return self
-                .attachment
-                .0
-                .as_ref()
-                .map(|attachment| content(attachment.prompt, max_text))
-                .unwrap_or_default();
+            return self.attachment.0.as_ref().map(|attachment| attachment.blocks(max_text)).unwrap_or_default();
         }
         if let Some(message) = &self.message.0 {
             let mut blocks = content(message.content, max_text);
@@ -358,11 +368,21 @@ mod tests {
     }
 
     #[test]
-    fn of_an_attachment_only_the_queued_prompt_is_read() {
+    fn of_an_attachment_only_the_queued_prompt_and_a_changed_call_are_read() {
         let secret = r#"{"type":"attachment","attachment":{"type":"prompt_snapshot","systemPrompt":["secret"]},"rendered":[{"content":"secret"}]}"#;
         assert_eq!(blocks(secret), serde_json::json!([]));
         let queued = r#"{"type":"attachment","attachment":{"type":"queued_command","prompt":"and tests"},"rendered":[{"content":"secret"}]}"#;
         assert_eq!(blocks(queued)[0]["text"], "and tests");
+        let told = |words: &str| {
+            let attachment = format!(r#"{{"type":"hook_additional_context","content":["{words}"]}}"#);
+            blocks(&format!(r#"{{"type":"attachment","attachment":{attachment}}}"#))
+        };
+        let changed = "The user changed the command of your call before allowing it.";
+        assert_eq!(
+            told(changed)[0],
+            serde_json::json!({"type": "text", "text": "The user changed", "bytes": changed.len()})
+        );
+        assert_eq!(told("secret"), serde_json::json!([]));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, SeqAccess};
+use serde_json::value::RawValue;
 
 use crate::json::without_debris;
 use crate::lenient::{Lenient, LenientVisitor, Object, Scalar, Tokens};
@@ -100,7 +101,7 @@ impl MessageHead<'_> {
     }
 }
 
-/// The fields of an `attachment` that identify a prompt.
+/// The fields of an `attachment` that identify a prompt, or that a call was changed.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct AttachmentHead<'a> {
@@ -108,6 +109,22 @@ pub(crate) struct AttachmentHead<'a> {
     pub(crate) kind: Scalar<'a>,
     #[serde(borrow, rename = "humanTurn")]
     pub(crate) human_turn: Scalar<'a>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+}
+
+/// How the text begins that tells of a changed call.
+pub(crate) const CHANGED_CALL: &str = "The user changed the ";
+
+impl AttachmentHead<'_> {
+    /// Whether it says what the user has changed in a call before allowing it (`lua/claude-ide/requests/changed_calls.lua`). The call
+    /// itself is recorded as Claude made it.
+    pub(crate) fn is_changed_call(&self) -> bool {
+        self.kind.text() == "hook_additional_context"
+            && self.content.is_some_and(|content| {
+                content.get().strip_prefix("[\"").is_some_and(|words| words.starts_with(CHANGED_CALL))
+            })
+    }
 }
 
 /// The fields of a `toolUseResult` that describe a subagent.

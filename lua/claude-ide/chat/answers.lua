@@ -162,6 +162,10 @@ function M.take(request, answer, err)
     accepted_edit(request, answer)
   else
     M.allow(request, answer)
+    for name, value in pairs(answer.changes or {}) do
+      -- The call's own line is as Claude made it.
+      chat.store:put("notice", ("You changed the %s to: %s"):format(name, tostring(value)))
+    end
   end
 end
 

@@ -77,11 +77,13 @@ fn system(head: &Head<'_>) -> Class {
     }
 }
 
-/// A prompt typed while Claude worked is recorded as an attachment, and nowhere else (measured).
+/// A prompt typed while Claude worked is recorded as an attachment, and nowhere else (measured). So is what ran instead of a call.
 fn attachment(head: &Head<'_>) -> Class {
     let Some(attachment) = &head.attachment.0 else { return Class::Link };
     if attachment.kind.text() == "queued_command" && attachment.human_turn.is_true() {
         return Class::Node(RowKind::Prompt);
+    } else if attachment.is_changed_call() {
+        return Class::Node(RowKind::Notice);
     }
     Class::Link
 }
@@ -133,6 +135,12 @@ mod tests {
     #[test]
     fn bookkeeping_links_and_queued_prompts_show() {
         assert_eq!(class(r#"{"type":"attachment","uuid":"u","attachment":{"type":"prompt_snapshot"}}"#), Class::Link);
+        let told = |words: &str| {
+            let attachment = format!(r#"{{"type":"hook_additional_context","content":["{words}"]}}"#);
+            class(&format!(r#"{{"type":"attachment","uuid":"u","attachment":{attachment}}}"#))
+        };
+        assert_eq!(told("The user changed the command of your call"), Class::Node(RowKind::Notice));
+        assert_eq!(told("The file has changed"), Class::Link);
         let queued =
             r#"{"type":"attachment","uuid":"u","attachment":{"type":"queued_command","humanTurn":true,"prompt":"p"}}"#;
         assert_eq!(class(queued), Class::Node(RowKind::Prompt));
