@@ -435,6 +435,16 @@ def test_a_mapping_opens_a_window_in_each_mode(start_nvim, sessions, project, co
         nvim.wait("vim.fn.bufname() == 'a.txt' and #vim.api.nvim_list_wins() == 1", what="the file alone")
 
 
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("command", ["board", "transcript"])
+def test_a_window_opens_while_a_macro_is_recorded(start_nvim, sessions, project, command):
+    sessions.write(project, ("one", "two"), title="A title")
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\n"}, opts={"auto_start": False})
+    nvim.keys(f"qa:Claude {command}<CR>")
+    nvim.wait(f"vim.fn.fnamemodify(vim.fn.bufname(), ':t') == '{OPENS[command]}'", what="the window")
+    assert nvim.lua("return vim.fn.reg_recording()") == "a"
+
+
 def test_the_command_line_stays_as_a_window_opens(start_nvim):
     nvim = start_nvim(opts={"auto_start": False})
     nvim.keys(":Claude board<CR>")

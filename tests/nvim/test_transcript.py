@@ -523,7 +523,7 @@ def test_without_an_id_that_of_the_terminal_comes_before_another_clients(start_n
     nvim.cmd("Claude transcript")
     nvim.wait_screen("I'll look at the parser first")
     assert nvim.lua("return #vim.api.nvim_list_wins()") == 2, "it takes the window of the other transcript"
-    assert nvim.mode() == "t", "who types in the terminal stays there"
+    nvim.wait("vim.bo.filetype == 'claude-transcript' and vim.fn.mode() == 'n'", what="the focus, as in each mode")
 
 
 def test_what_cannot_be_shown_is_said(start_nvim, tmp_path):

@@ -10,6 +10,7 @@ local bus = lazy("claude-ide.base.bus")
 local canvas = lazy("claude-ide.board.canvas")
 local catalogue = lazy("claude-ide.sessions.catalogue")
 local file_window = lazy("claude-ide.ui.file_window")
+local guard = lazy("claude-ide.ui.guard")
 local journal = lazy("claude-ide.edits.journal")
 local keys = lazy("claude-ide.board.keys")
 local outbox_comments = lazy("claude-ide.outbox.comments")
@@ -347,7 +348,7 @@ function M.open(all)
   for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
     before[win] = vim.api.nvim_win_get_buf(win)
   end
-  local win = file_window.show(shown.buf)
+  local win = file_window.show(shown.buf, guard.request())
   if not win then
     return nil, "There is no window for the board here."
   elseif before[win] ~= shown.buf then

@@ -78,7 +78,7 @@ local function show(export)
   vim.bo[buf].undolevels = vim.go.undolevels
   vim.bo[buf].buflisted = true
   vim.bo[buf].modified = true
-  local win, focused = file_window.show(buf)
+  local win, focused = file_window.show(buf, export.request)
   if export.bytes <= MAX_HIGHLIGHTED then
     vim.bo[buf].filetype = "markdown"
   end

@@ -46,13 +46,14 @@ end
 
 ---@param view claude-ide.transcript.View
 ---@param chosen? integer window to use
+---@param request claude-ide.ui.guard.Request
 ---@return integer? win
-local function put_into_window(view, chosen)
+local function put_into_window(view, chosen, request)
   local before = {}
   for _, win in ipairs(vim.api.nvim_list_wins()) do
     before[win] = vim.api.nvim_win_get_buf(win)
   end
-  local may_focus = file_window.may_focus()
+  local may_focus = file_window.may_focus(request)
   local win = chosen and vim.api.nvim_win_is_valid(chosen) and chosen or own_window(view)
   local is_here = win == vim.api.nvim_get_current_win()
   if win and (chosen or may_focus or not is_here) and vim.fn.getcmdwintype() == "" then
@@ -61,7 +62,7 @@ local function put_into_window(view, chosen)
       vim.api.nvim_set_current_win(win)
     end
   else
-    win = file_window.show(view.buf)
+    win = file_window.show(view.buf, request)
   end
   local buf = win and before[win]
   if win and buf and buf ~= view.buf then
@@ -89,10 +90,11 @@ end
 ---Shows a source in its existing buffer or a new one.
 ---@param source claude-ide.transcript.Source
 ---@param opts claude-ide.transcript.OpenOpts
-local function show(source, opts)
+---@param request claude-ide.ui.guard.Request
+local function show(source, opts, request)
   local known = open_views.of_source(source)
   local view = known or transcript_view.create(source, own_buffer.create(UNREAD))
-  local win = put_into_window(view, opts.win)
+  local win = put_into_window(view, opts.win, request)
   local function go()
     if opts.line and win then
       motions.go_to_line(view, opts.line, win, opts.match)
@@ -131,7 +133,7 @@ function M.open(wanted, opts)
   local request = guard.request()
   find.find(wanted or {}, function(source)
     guard.when_no_key("transcript " .. source.key, function()
-      show(source, opts or {})
+      show(source, opts or {}, request)
     end, request)
   end)
 end

@@ -20,9 +20,10 @@ local START_SCREENS = {
 local IN_PLACE = { oil = true }
 
 ---Whether the focus may move on a user's request. Unprompted windows wait for `ui/guard`.
+---@param request? claude-ide.ui.guard.Request
 ---@return boolean
-function M.may_focus()
-  return guard.may_focus()
+function M.may_focus(request)
+  return guard.may_focus(request)
 end
 
 ---Whether a window can leave its buffer without E37.
@@ -151,10 +152,11 @@ end
 
 ---Shows a buffer in a suitable window. The focus moves only when no typing can end up there; a user who types keeps their window.
 ---@param buf integer
+---@param request? claude-ide.ui.guard.Request of the user, for it
 ---@return integer? win nil: none without disturbing the user
 ---@return boolean focused
-function M.show(buf)
-  local free = M.may_focus()
+function M.show(buf, request)
+  local free = M.may_focus(request)
   local win = vim.fn.getcmdwintype() == "" and destination(buf, free) or nil
   if not win then
     return nil, false

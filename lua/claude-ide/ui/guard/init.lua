@@ -35,17 +35,18 @@ local order = {} ---@type any[]
 
 ---The pending command or mode, except for typing in a terminal.
 ---@param mode { mode: string, blocking: boolean }
+---@param besides_macros? boolean
 ---@return claude-ide.ui.guard.Busy?
-local function begun(mode)
+local function begun(mode, besides_macros)
   if mode.blocking then
     return { reason = "Neovim waits for a key", again_in = times.again }
   elseif choose.is_open() then
     return { reason = "a list is open", again_in = times.again, till = "when you have chosen" }
   elseif vim.fn.getcmdwintype() ~= "" then
     return { reason = "the command-line window is open", till = "when this window is closed" }
-  elseif vim.fn.reg_recording() ~= "" then
+  elseif not besides_macros and vim.fn.reg_recording() ~= "" then
     return { reason = "a macro is recorded", till = "when the macro is recorded" }
-  elseif vim.fn.reg_executing() ~= "" then
+  elseif not besides_macros and vim.fn.reg_executing() ~= "" then
     return { reason = "a macro runs", again_in = times.again }
   elseif mode.mode:find("^[iR]") then
     return { reason = "mode " .. mode.mode, till = "when you leave insert mode" }
@@ -102,13 +103,6 @@ function M.busy()
   end
   local left = times.quiet - typing.quiet_for()
   return left > 0 and { reason = "a key was just pressed", again_in = left } or nil
-end
-
----Whether the focus may move on the user's last key: in normal mode, with no command pending, not in a terminal.
----@return boolean
-function M.may_focus()
-  local mode = vim.api.nvim_get_mode()
-  return mode.mode ~= "t" and begun(mode) == nil
 end
 
 ---Whether the user may still be typing. Not in a terminal: a window that opens after a sent line answers it.
@@ -283,6 +277,15 @@ end
 
 local function still_waits(request)
   return typing.count() == request.keys
+end
+
+---Whether the focus may move on the user's last key: in normal mode, with no command pending, not in a terminal. A macro may be recorded
+---or run if its last key has asked for the window.
+---@param request? claude-ide.ui.guard.Request
+---@return boolean
+function M.may_focus(request)
+  local mode = vim.api.nvim_get_mode()
+  return mode.mode ~= "t" and begun(mode, request ~= nil and still_waits(request)) == nil
 end
 
 ---Calls `show` for a requested question or window that takes the focus: at once, or like `when_idle` if the user has pressed keys
