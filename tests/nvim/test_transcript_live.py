@@ -364,6 +364,20 @@ def test_visual_mode_survives_what_comes(start_nvim, script):
     assert nvim.lua("return vim.fn.getreg('\"')").startswith("Done: the loop ends one earlier.")
 
 
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("keys", ["GVkk", "GkkVG", "G0vkk", "ggVG"])
+def test_a_selection_at_the_end_does_not_grow_with_the_transcript(start_nvim, script, keys):
+    nvim = show(start_nvim, script)
+    last = nvim.lua("return vim.fn.line('$')")
+    nvim.keys(keys)
+    ends = "{ vim.fn.line('v'), vim.fn.line('.') }"
+    nvim.wait(f"vim.fn.mode() ~= 'n' and vim.list_contains({ends}, {last}) and vim.fn.line('v') ~= vim.fn.line('.')")
+    before = nvim.lua(f"return {ends}")
+    script.prompt("More of it")
+    nvim.wait(f"vim.fn.line('$') > {last}", what="the transcript to grow")
+    assert nvim.lua(f"return {ends}") == before
+
+
 def test_who_types_elsewhere_is_not_disturbed(start_nvim, script):
     nvim = show(start_nvim, script)
     nvim.cmd("vnew")

@@ -9,6 +9,7 @@ local M = {}
 ---@class claude-ide.transcript.SavedView
 ---@field view vim.fn.winsaveview.ret
 ---@field cursor claude-ide.transcript.Spot
+---@field below integer lines below that spot
 ---@field top claude-ide.transcript.Spot
 ---@field screen_line integer of the cursor, from 1
 ---@field at_head boolean
@@ -22,20 +23,39 @@ function M.is_at_end(win)
   return vim.api.nvim_win_get_cursor(win)[1] >= vim.api.nvim_buf_line_count(buf)
 end
 
+---The spot of an end of a selection. The last line stands for what is above it: it does not go on with the transcript.
+---@param canvas claude-ide.transcript.Canvas
+---@param lnum integer
+---@return claude-ide.transcript.Spot
+---@return integer below lines below it
+local function selected_spot(canvas, lnum)
+  local spot = canvas:spot(lnum)
+  if spot.past and lnum > 1 then
+    return canvas:spot(lnum - 1), 1
+  end
+  return spot, 0
+end
+
 ---@param canvas claude-ide.transcript.Canvas
 ---@return table<integer, claude-ide.transcript.SavedView> by window
 function M.save(canvas)
   local saved = {}
+  local selecting = waits.pending_range(canvas.buf) == "visual" and vim.api.nvim_get_current_win() or nil
   for _, win in ipairs(vim.fn.win_findbuf(canvas.buf)) do
     saved[win] = vim.api.nvim_win_call(win, function()
       local view = vim.fn.winsaveview()
+      local cursor, below = canvas:spot(view.lnum), 0
+      if win == selecting then
+        cursor, below = selected_spot(canvas, view.lnum)
+      end
       return {
         view = view,
-        cursor = canvas:spot(view.lnum),
+        cursor = cursor,
+        below = below,
         top = canvas:spot(view.topline),
         screen_line = vim.fn.winline(),
         at_head = canvas:is_head(view.lnum),
-        at_end = M.is_at_end(win),
+        at_end = win ~= selecting and M.is_at_end(win),
       }
     end)
   end
@@ -44,6 +64,7 @@ end
 
 ---@class claude-ide.transcript.SavedAnchor start of a selection
 ---@field spot claude-ide.transcript.Spot
+---@field below integer lines below it
 ---@field col integer
 
 ---The start of the selection in this buffer: Neovim does not move it when lines above it change.
@@ -54,7 +75,8 @@ function M.save_anchor(canvas)
     return nil
   end
   local place = vim.fn.getpos("v")
-  return { spot = canvas:spot(place[2]), col = place[3] - 1 }
+  local spot, below = selected_spot(canvas, place[2])
+  return { spot = spot, below = below, col = place[3] - 1 }
 end
 
 ---@param canvas claude-ide.transcript.Canvas
@@ -62,7 +84,7 @@ end
 ---@param shift integer rows inserted before the first
 function M.restore_anchor(canvas, anchor, shift)
   anchor.spot.row = anchor.spot.row + shift
-  local lnum, now = canvas:lnum(anchor.spot), vim.fn.getpos("v")
+  local lnum, now = canvas:lnum(anchor.spot) + anchor.below, vim.fn.getpos("v")
   if now[2] == lnum and now[3] == anchor.col + 1 then
     return
   end
@@ -115,7 +137,7 @@ local function restore(canvas, win, saved)
     vim.fn.winrestview(vim.tbl_extend("force", view, { lnum = 1, topline = 1 }))
     return
   end
-  local lnum, topline = canvas:lnum(saved.cursor), canvas:lnum(saved.top)
+  local lnum, topline = canvas:lnum(saved.cursor) + saved.below, canvas:lnum(saved.top)
   if lnum - topline ~= view.lnum - view.topline then
     topline = topline_for(win, lnum, saved.screen_line - 1)
   end
