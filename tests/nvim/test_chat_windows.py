@@ -501,6 +501,27 @@ def test_a_prompt_outlives_a_neovim_that_ends_without_notice(talk, begin_chat_wi
     again.wait(lambda: open_prompts(tmp_path) == [] and drafts(tmp_path) is None, what="it to be kept no longer")
 
 
+@pytest.mark.parametrize("end", [None, signal.SIGHUP, signal.SIGTERM, signal.SIGKILL])
+def test_queued_prompts_outlive_neovim(talk, model, begin_chat_with_stand_in, tmp_path, end):
+    nvim = talk
+    model.paused = True
+    nvim.keys("iSAY long<Esc><CR>")
+    nvim.wait("Ide.chat.current().state == 'working'")
+    nvim.keys("iqueued one<Esc><CR>")
+    nvim.wait_screen("next: queued one")
+    nvim.keys("imine<Esc>")
+    nvim.wait(lambda: open_prompts(tmp_path) == ["queued one", "mine"], what="both on disk")
+    if end:
+        os.kill(nvim.server_pid, end)
+        nvim.terminal.wait_exit()
+        nvim.terminal.wait(lambda: not Path(f"/proc/{nvim.server_pid}").exists(), what="the process to be gone")
+    else:
+        nvim.leave()
+    model.paused = False
+    again = begin_chat_with_stand_in()
+    again.wait(lambda: again.lines() == ["queued one", "", "mine"], what="both texts")
+
+
 @pytest.mark.every_nvim
 def test_one_menu_completes_in_a_prompt(begin_chat_with_stand_in):
     nvim = begin_chat_with_stand_in(

@@ -65,6 +65,7 @@ local function on_change(chat)
   local shown = find(chat)
   if shown then
     windows.refresh(shown)
+    prompt.note_queue(chat)
   end
 end
 

@@ -8,6 +8,7 @@ local M = {}
 ---@field draft string the user's text at position 0, as of the last step in the history
 ---@field recalled? string the history's text at another position
 ---@field edited table<string, string> what the user has made of recalled texts, by these
+---@field queued integer number of the chat's queued prompts, as kept on disk
 ---@field is_kept_soon? boolean its text will be put on disk
 ---@field hide fun() hides the chat
 ---@field to_terminal fun() continues it in the terminal

@@ -62,38 +62,44 @@ local function unsent(prompt)
   return texts
 end
 
+---The texts of a chat's queued prompts.
+---@param chat claude-ide.chat.Chat
+---@return string[]
+local function queued_in(chat)
+  return vim.tbl_map(function(queued)
+    return queued.text
+  end, chat:waiting())
+end
+
 ---Texts that were not sent: queued ones and those at the prompts of chats, and the draft that a folder's next chat would have.
 ---@param chats claude-ide.chat.Chat[]
 ---@param cwd string
 ---@return string[]
 function M.unsent(chats, cwd)
   local texts = {} ---@type string[]
-  local function add(text)
-    texts[#texts + 1] = text and not is_blank(text) and text or nil
-  end
   for _, chat in ipairs(chats) do
-    for _, queued in ipairs(chat:waiting()) do
-      add(queued.text)
-    end
+    vim.list_extend(texts, queued_in(chat))
   end
   for _, prompt in vim.spairs(prompts) do
     if vim.list_contains(chats, prompt.chat) then
       vim.list_extend(texts, unsent(prompt))
     end
   end
-  add(chat_history.draft(cwd))
+  local draft = chat_history.draft(cwd)
+  texts[#texts + 1] = draft and not is_blank(draft) and draft or nil
   return texts
 end
 
 ---How long after a change the text is on disk.
 local KEEP_AFTER_MS = 1000
 
----Puts the texts at the open prompts of a project on disk.
+---Puts the texts at the open prompts of a project on disk, and those that are queued.
 ---@param cwd string
 local function keep_open(cwd)
   local texts = {} ---@type string[]
   for buf, prompt in vim.spairs(prompts) do
     if prompt.chat.cwd == cwd and vim.api.nvim_buf_is_loaded(buf) then
+      vim.list_extend(texts, queued_in(prompt.chat))
       vim.list_extend(texts, unsent(prompt))
     end
   end
@@ -113,15 +119,28 @@ local function keep_open_soon(prompt)
   end
 end
 
----Ends a prompt: what stands there becomes a draft.
+---The queue of a chat may have changed.
+---@param chat claude-ide.chat.Chat
+function M.note_queue(chat)
+  local count = #chat:waiting()
+  for _, prompt in pairs(prompts) do
+    if prompt.chat == chat and prompt.queued ~= count then
+      prompt.queued = count
+      keep_open_soon(prompt)
+    end
+  end
+end
+
+---Ends a prompt: what stands there becomes a draft; as Neovim exits, what is queued, too.
 ---@param prompt claude-ide.chat.PromptBuffer
 local function keep_draft(prompt)
-  local texts = unsent(prompt)
+  local is_exiting, own = vim.v.exiting ~= vim.NIL, unsent(prompt)
+  local texts = is_exiting and queued_in(prompt.chat) or {}
   prompts[prompt.buf] = nil
-  if not texts[1] and vim.v.exiting ~= vim.NIL then
+  if is_exiting and not own[1] and (not texts[1] or not vim.api.nvim_buf_is_loaded(prompt.buf)) then
     return -- perhaps without notice, after Neovim has freed the buffer: what stood there is on disk
   end
-  for _, text in ipairs(texts) do
+  for _, text in ipairs(vim.list_extend(texts, own)) do
     chat_history.keep_draft(prompt.chat.cwd, text)
   end
   keep_open(prompt.chat.cwd)
@@ -369,6 +388,7 @@ function M.create(chat, acts)
     at = 0,
     draft = "",
     edited = {},
+    queued = 0,
     hide = acts.hide,
     to_terminal = acts.to_terminal,
   }
