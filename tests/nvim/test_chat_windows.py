@@ -501,6 +501,18 @@ def test_a_prompt_outlives_a_neovim_that_ends_without_notice(talk, begin_chat_wi
     again.wait(lambda: open_prompts(tmp_path) == [] and drafts(tmp_path) is None, what="it to be kept no longer")
 
 
+@pytest.mark.every_nvim
+def test_what_is_given_back_leaves_the_cursor_to_who_types(talk):
+    nvim = talk
+    nvim.keys("ifirst line<CR>second line<Esc>gg0eaX")
+    nvim.wait("vim.fn.getline(1) == 'firstX line' and vim.fn.mode() == 'i'")
+    nvim.lua("Ide.chat.current().give_back('queued one')")
+    nvim.keys("Y")
+    nvim.wait(lambda: nvim.lines() == ["queued one", "", "firstXY line", "second line"], what="all of it")
+    nvim.keys("<Esc>u")
+    nvim.wait(lambda: nvim.lines() == ["queued one", "", "firstX line", "second line"], what="the last key's end")
+
+
 @pytest.mark.parametrize("end", [None, signal.SIGHUP, signal.SIGTERM, signal.SIGKILL])
 def test_queued_prompts_outlive_neovim(talk, model, begin_chat_with_stand_in, tmp_path, end):
     nvim = talk

@@ -146,6 +146,18 @@ local function keep_draft(prompt)
   keep_open(prompt.chat.cwd)
 end
 
+---The event is not fired for other than the current buffer.
+---@param prompt claude-ide.chat.PromptBuffer
+local function tell_changed(prompt)
+  vim.api.nvim_exec_autocmds("TextChanged", { buffer = prompt.buf, modeline = false })
+end
+
+---Ends the undo step, also in Insert mode.
+---@param prompt claude-ide.chat.PromptBuffer
+local function break_undo(prompt)
+  vim.bo[prompt.buf].undolevels = vim.bo[prompt.buf].undolevels
+end
+
 ---@param prompt claude-ide.chat.PromptBuffer
 ---@param text string
 local function fill(prompt, text)
@@ -154,7 +166,7 @@ local function fill(prompt, text)
     local last = vim.api.nvim_buf_line_count(prompt.buf)
     pcall(vim.api.nvim_win_set_cursor, win, { last, #vim.fn.getbufoneline(prompt.buf, last) })
   end
-  vim.api.nvim_exec_autocmds("TextChanged", { buffer = prompt.buf, modeline = false }) -- not fired for other than the current buffer
+  tell_changed(prompt)
 end
 
 ---@param prompt claude-ide.chat.PromptBuffer
@@ -172,7 +184,7 @@ function M.send(prompt)
     draft, prompt.edited[prompt.recalled] = prompt.draft, nil
   end
   prompt.at = 0
-  vim.bo[prompt.buf].undolevels = vim.bo[prompt.buf].undolevels -- so that `u` restores it even if sent from insert mode
+  break_undo(prompt) -- so that `u` restores it even if sent from insert mode
   fill(prompt, draft)
   keep_open(prompt.chat.cwd)
   transcript.go_to_end(prompt.chat.source)
@@ -199,8 +211,15 @@ function M.give_back(prompt, text)
   if not prompts[prompt.buf] or not vim.api.nvim_buf_is_loaded(prompt.buf) then
     return kept_words.give_back(text, "The chat is gone")
   end
-  local now = text_of(prompt)
-  fill(prompt, is_blank(now) and text or text .. "\n\n" .. now)
+  if is_blank(text_of(prompt)) then
+    return fill(prompt, text)
+  end
+  -- Perhaps the user types just now: their cursor stays, and `u` takes back what they type alone.
+  break_undo(prompt)
+  local lines = vim.split(text .. "\n\n", "\n", { plain = true })
+  vim.api.nvim_buf_set_lines(prompt.buf, 0, 0, false, vim.list_slice(lines, 1, #lines - 1))
+  break_undo(prompt)
+  tell_changed(prompt)
 end
 
 ---Adds text after the current one.
