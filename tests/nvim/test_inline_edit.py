@@ -218,6 +218,19 @@ def test_an_answer_whose_lines_are_gone_is_kept_in_a_register(edit, model):
     assert nvim.lua("return vim.fn.getreg('\"')") == "TWO" and lines(nvim) == ["one", "four", "five"]
 
 
+@pytest.mark.parametrize("how", ["%!cat", "call setline(1, getline(1, '$')) | 1,5!sort -s -k 9"])
+def test_the_lines_are_found_again_where_all_were_replaced(edit, model, how):
+    deferred = Deferred(model, replacement("TWO"))
+    nvim = edit("2,3Claude edit louder")
+    wait_asked(nvim, model)
+    nvim.keys(f":{how}<CR>")
+    nvim.wait("vim.fn.histget(':') ~= '2,3Claude edit louder' and vim.fn.mode() == 'n'")
+    deferred.go()
+    wait_diff(nvim)
+    accept_it(nvim)
+    assert lines(nvim) == ["one", "TWO", "four", "five"]
+
+
 @pytest.mark.every_nvim
 @pytest.mark.parametrize("how", ["edit!", "checktime"])
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ function M.hold(spot, first, last)
   spot.text, spot.first, spot.last = vim.api.nvim_buf_get_lines(spot.buf, 0, -1, false), first, last
 end
 
----Finds the lines again in a buffer that was read anew.
+---Finds the lines again in a buffer that was read anew, or of which all lines were replaced, as some formatters do.
 ---@param spot claude-ide.inline.Spot
 local function find_again(spot)
   local now = vim.api.nvim_buf_get_lines(spot.buf, 0, -1, false)
@@ -112,9 +112,8 @@ local function find_again(spot)
   local is_gone = vim.iter(hunks):any(function(hunk)
     return hunk.new_count == 0 and hunk.old <= spot.first and spot.last < hunk.old + hunk.old_count
   end)
-  if is_gone then
-    vim.api.nvim_buf_del_extmark(spot.buf, namespace, spot.mark)
-  else
+  vim.api.nvim_buf_del_extmark(spot.buf, namespace, spot.mark)
+  if not is_gone then
     mark(spot, patch.map(hunks, spot.first) - 1, patch.map(hunks, spot.last))
   end
 end
@@ -145,6 +144,10 @@ end
 ---@return integer? last
 function M.lines(spot)
   local row, end_row = rows(spot)
+  if not row and vim.api.nvim_buf_is_loaded(spot.buf) then
+    find_again(spot)
+    row, end_row = rows(spot)
+  end
   if not row or not end_row or end_row <= row then
     return nil
   end
