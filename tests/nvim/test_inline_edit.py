@@ -350,6 +350,14 @@ def test_what_became_private_is_not_reported_again_and_the_words_come_back(edit,
     assert model.turns() == asked
 
 
+def test_on_a_narrow_screen_too_an_edit_that_fails_says_why(edit):
+    nvim = edit(
+        "1Claude edit louder", opts={"terminal": {"command": ["claude-is-not-here"]}}, keys=":set columns=80<CR>"
+    )
+    nvim.wait_screen("`claude-is-not-here` was not found")
+    assert "Your text is in" in nvim.screen()[-1] and "Press ENTER" not in "".join(nvim.screen())
+
+
 def test_the_words_of_an_edit_that_fails_come_back(edit):
     nvim = edit("2Claude edit louder", opts={"terminal": {"command": ["false"]}})
     nvim.wait("vim.fn.getreg('\"') == 'louder'", what="the words to be back")

@@ -2,6 +2,7 @@
 local lazy = require("claude-ide.lazy")
 local notice = lazy("claude-ide.base.notice")
 local one_line = lazy("claude-ide.base.one_line")
+local width = lazy("claude-ide.base.width")
 
 local M = {}
 
@@ -50,11 +51,17 @@ function M.keep_answer(text, why, brief)
   keep_and_say(text, why .. where, brief .. where)
 end
 
+---Cells of a reason that say more than that something was not sent.
+local LEAST_REASON = 24
+
 ---Saves a user's text that cannot be sent.
 ---@param text string
 ---@param why string a sentence without its full stop
 function M.give_back(text, why)
-  keep_and_say(text, why .. ". Your text is in ", "Not sent: your text is in ")
+  local where = ". Your text is in "
+  local room = vim.v.echospace - width.of(where .. M.place() .. ".")
+  local brief = room >= LEAST_REASON and width.cut((why:gsub("%s+", " ")), room) .. where or nil
+  keep_and_say(text, why .. where, brief or "Not sent: your text is in ")
 end
 
 return M
