@@ -49,11 +49,12 @@ end
 ---@return claude-ide.ui.FileLink?
 function M.at(win, row, col, folders)
   local buf = vim.api.nvim_win_get_buf(win)
-  local whole = file_link.at(joined(win, row, col))
+  local text, at = joined(win, row, col)
+  local whole = file_link.existing_at(text, at, folders)
   if whole and file_link.find(whole.path, folders) then
     return whole
   end
-  return file_link.at(vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or "", col)
+  return file_link.existing_at(vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or "", col, folders)
 end
 
 return M

@@ -264,7 +264,8 @@ function M.go(view, how)
   if item and target and kind and kind.go then
     kind.go(view, target, { item = item, offset = spot.offset }, how)
   else
-    open_file(view, file_link.at(vim.api.nvim_get_current_line(), cursor[2]), how)
+    local line = vim.api.nvim_get_current_line()
+    open_file(view, file_link.existing_at(line, cursor[2], folders_of(view)), how)
   end
 end
 

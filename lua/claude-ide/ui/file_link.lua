@@ -81,6 +81,29 @@ function M.find(path, folders)
   return nil
 end
 
+---Between these a name may have any other character.
+local QUOTED = { "()`([^`]+)`()", '()"([^"]+)"()', "()'([^']+)'()", "()(%S+)()" }
+
+---The link at a column whose file exists: names with blanks, brackets or commas are found in quotes, in code, or between blanks. Else what
+---`at` finds.
+---@param text string a line
+---@param col integer byte, 0-based
+---@param folders string[] that it may be relative to
+---@return claude-ide.ui.FileLink?
+function M.existing_at(text, col, folders)
+  for _, pattern in ipairs(QUOTED) do
+    for first, words, after in text:gmatch(pattern) do
+      local link = col + 1 >= first and col + 1 < after and link_of((words:gsub("[,;]+$", "")))
+      if link and M.find(link.path, folders) then
+        local lnum = tonumber(text:match("^:(%d+)", after --[[@as integer]])) --[[@as integer?]]
+        link.lnum = link.lnum or lnum -- 'src/a b.lua':4
+        return link
+      end
+    end
+  end
+  return M.at(text, col)
+end
+
 ---@param path string
 ---@param how claude-ide.ui.HowToOpen
 ---@return boolean? ok
