@@ -249,7 +249,7 @@ def test_going_back_spares_the_lines_of_the_user_unless_they_choose_it_and_is_un
     nvim.keys("5GA, mine<Esc>:w<CR>")
     texts = lambda: [(nvim.project / name).read_text() for name in ("a.txt", "b.txt")]  # noqa: E731
     nvim.wait(lambda: texts() == [A_CLAUDE, mine], what="the user's line on disk")
-    all_of_it = "Restore a.txt, b.txt, with your changes in b.txt"
+    all_of_it = "Restore a.txt, b.txt, without your changes in b.txt"
     for choice, result in ((1, [A, mine]), (3, [A, A])):
         nvim.answer(choice)
         nvim.lua(REWIND, {"a.txt": A, "b.txt": A})

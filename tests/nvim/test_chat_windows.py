@@ -501,6 +501,15 @@ def test_a_prompt_outlives_a_neovim_that_ends_without_notice(talk, begin_chat_wi
     again.wait(lambda: open_prompts(tmp_path) == [] and drafts(tmp_path) is None, what="it to be kept no longer")
 
 
+def test_the_transcript_of_a_chat_is_its_own_window(talk):
+    nvim = talk
+    before = layout(nvim)
+    nvim.cmd("Claude transcript")
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'transcript'", what="the conversation")
+    nvim.cmd("Claude transcript")
+    assert layout(nvim) == before and nvim.lua("return vim.b.claude_ide.kind") == "transcript"
+
+
 @pytest.mark.every_nvim
 def test_what_is_given_back_leaves_the_cursor_to_who_types(talk):
     nvim = talk

@@ -144,7 +144,7 @@ local function choices_of(paths, yours, unkept)
     local all = ("Restore %s"):format(named(paths))
     return { all, REVIEW, LEAVE }, { [all] = {} }
   end
-  local all = ("Restore %s, with your changes in %s"):format(named(paths), named(yours))
+  local all = ("Restore %s, without your changes in %s"):format(named(paths), named(yours))
   if #others == 0 or #unkept > 0 then
     return { LEAVE, REVIEW, all }, { [all] = {} }
   end

@@ -5,10 +5,12 @@ local actions = lazy("claude-ide.terminal.session_actions")
 local board = lazy("claude-ide.board")
 local catalogue = lazy("claude-ide.sessions.catalogue")
 local grep = lazy("claude-ide.board.grep")
+local open_prompts = lazy("claude-ide.chat.open_prompts")
 local open_views = lazy("claude-ide.transcript.open_views")
 local phrases = lazy("claude-ide.sessions.phrases")
 local picker = lazy("claude-ide.board.picker")
 local transcript = lazy("claude-ide.transcript")
+local window = lazy("claude-ide.base.window")
 
 local M = {}
 
@@ -110,14 +112,27 @@ function M.complete_id(_, before)
   return #before == 0 and known({}, "id") or {}
 end
 
+---The conversation of the chat that the current window belongs to.
+---@return integer? win
+local function conversation_here()
+  local prompt = open_prompts.of(vim.api.nvim_get_current_buf())
+  local view = prompt and open_views.of_source(prompt.chat.source)
+  return view and window.here(view.buf)[1]
+end
+
 ---@param words string[]
 ---@return boolean? ok
 ---@return string? err
 function M.transcript(words)
+  local view, win = current_view(), conversation_here()
   if words[2] then
     return nil, "`:Claude transcript` takes the id of one session, or nothing."
   end
-  transcript.open(words[1] and { id = words[1] } or nil)
+  if words[1] or not win and not (view and view.source.is_chat) then
+    transcript.open(words[1] and { id = words[1] } or nil)
+  elseif win then
+    window.enter(win)
+  end
   return true
 end
 
