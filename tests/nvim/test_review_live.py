@@ -191,7 +191,7 @@ def test_a_conflict_that_is_over_is_over_in_the_review(live, command, lines):
     shown = live()
     nvim = shown.nvim
     nvim.keys("ggOmine<Esc>")
-    nvim.wait("vim.bo.modified")
+    nvim.wait("Ide.watch_conflict.base(vim.api.nvim_get_current_buf()) ~= nil", what="the text before both to be known")
     shown.land(b_txt=LONG_CLAUDE.replace("line 9\n", "nine\n"))
     nvim.wait_screen("on disk, unsaved in your buffer")
     nvim.keys(f":{command}<CR>")
