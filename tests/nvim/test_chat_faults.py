@@ -265,3 +265,18 @@ def test_going_back_spares_the_lines_of_the_user_unless_they_choose_it_and_is_un
         nvim.wait(lambda: nvim.lines() == (nvim.project / "b.txt").read_text().splitlines(), what="the buffer")
         assert all(one["ok"] for one in nvim.undo_turn())
         assert texts() == [A_CLAUDE, mine]
+
+
+WITHOUT_LIBRARY = """
+local function missing() return nil, "There is no library." end
+package.loaded[Ide("native")] = setmetatable(
+  { VERSION = "", load = missing, is_loaded = function() return false end }, { __index = function() return missing end })
+"""
+
+
+def test_without_the_library_a_chat_says_so_and_leaves_nothing(start_nvim):
+    nvim = start_nvim(init_lua=WITHOUT_LIBRARY, notices=True)
+    nvim.keys(":Claude chat<CR>")
+    nvim.wait_notice("There is no library.")
+    nvim.wait("#vim.api.nvim_list_wins() == 1", what="its windows to close")
+    assert "stack traceback" not in nvim.log()

@@ -20,16 +20,16 @@ local GAP = "\n\n"
 
 ---@param cwd string
 ---@param extension "json"|"open"
----@return string
+---@return string? path nil: there is no library
 local function path_of(cwd, extension)
-  local name = assert(native.digest(cwd)):sub(1, 16)
-  return ("%s/claude-ide/chat/%s.%s"):format(vim.fn.stdpath("state"), name, extension)
+  local name = native.digest(cwd)
+  return name and ("%s/claude-ide/chat/%s.%s"):format(vim.fn.stdpath("state"), name:sub(1, 16), extension)
 end
 
----@param path string
+---@param path? string
 ---@return table
 local function read_json(path)
-  local file = io.open(path, "rb")
+  local file = path and io.open(path, "rb")
   local ok, found = pcall(vim.json.decode, file and file:read("*a") or "")
   if file then
     file:close()
@@ -37,14 +37,19 @@ local function read_json(path)
   return ok and type(found) == "table" and found or {}
 end
 
----@param path string
+---@param path? string
 ---@param value table
+---@return boolean ok
 local function write_json(path, value)
-  files.make_folder(vim.fs.dirname(path), files.PRIVATE)
-  local ok, text = pcall(vim.json.encode, value)
-  if not ok or not files.replace(path, text) then
-    log.warn("prompts cannot be kept in %s", path)
+  if path then
+    files.make_folder(vim.fs.dirname(path), files.PRIVATE)
   end
+  local ok, text = pcall(vim.json.encode, value)
+  if not path or not ok or not files.replace(path, text) then
+    log.warn("prompts cannot be kept in %s", path or "a file without the library")
+    return false
+  end
+  return true
 end
 
 ---@param cwd string
@@ -59,8 +64,9 @@ end
 
 ---@param cwd string
 ---@param kept claude-ide.chat.history.File
+---@return boolean ok
 local function write(cwd, kept)
-  write_json(path_of(cwd, "json"), kept)
+  return write_json(path_of(cwd, "json"), kept)
 end
 
 ---@param cwd string
@@ -89,10 +95,11 @@ end
 ---Keeps what is left at a prompt, after the drafts of others.
 ---@param cwd string
 ---@param text string
+---@return boolean ok
 function M.keep_draft(cwd, text)
   local kept = read(cwd)
   kept.draft = kept.draft and kept.draft .. GAP .. text or text
-  write(cwd, kept)
+  return write(cwd, kept)
 end
 
 local own_pid = tostring(vim.uv.os_getpid())
@@ -102,10 +109,11 @@ local written = {}
 ---@param cwd string
 ---@param open table<string, string[]> by process
 local function write_open(cwd, open)
+  local path = path_of(cwd, "open")
   if next(open) then
-    write_json(path_of(cwd, "open"), open)
-  else
-    vim.uv.fs_unlink(path_of(cwd, "open"))
+    write_json(path, open)
+  elseif path then
+    vim.uv.fs_unlink(path)
   end
 end
 

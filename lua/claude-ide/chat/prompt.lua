@@ -141,7 +141,9 @@ local function keep_draft(prompt)
     return -- perhaps without notice, after Neovim has freed the buffer: what stood there is on disk
   end
   for _, text in ipairs(vim.list_extend(texts, own)) do
-    chat_history.keep_draft(prompt.chat.cwd, text)
+    if not chat_history.keep_draft(prompt.chat.cwd, text) then
+      kept_words.give_back(text, "This draft cannot be kept")
+    end
   end
   keep_open(prompt.chat.cwd)
 end

@@ -152,8 +152,12 @@ end
 local function of(root)
   local worktree = worktrees[root]
   if not worktree then
-    local name = assert(native.digest(root)):sub(1, 16)
-    worktree = { folder = vim.fn.stdpath("state") .. "/claude-ide/comments/" .. name, threads = {} }
+    local name = native.digest(root)
+    if not name then
+      return { folder = "", threads = {} } -- without the library; its own error says so
+    end
+    worktree =
+      { folder = vim.fn.stdpath("state") .. "/claude-ide/comments/" .. name:sub(1, 16), threads = {} }
     worktrees[root] = worktree
     read(root, worktree)
     watch(root, worktree)

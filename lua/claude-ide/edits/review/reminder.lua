@@ -44,7 +44,7 @@ local known = {}
 ---@return string path of this project's file
 local function mark()
   local folder = vim.fn.stdpath("state") .. "/claude-ide/unasked"
-  return ("%s/%s"):format(folder, assert(native.digest(workspace.folders()[1])))
+  return ("%s/%s"):format(folder, native.digest(workspace.folders()[1]) or "")
 end
 
 ---@return boolean
