@@ -15,6 +15,10 @@ local seen = {}
 
 local CONFLICT = "conflict"
 
+---The state of a file in conflict that Neovim has reported: it reports each once.
+---@type table<integer, string?>
+local reported = {}
+
 ---Buffers whose file did not exist at first. If Neovim finds it later, it prompts (W13), without any autocommand before.
 ---@type table<integer, true>
 local without_file = {}
@@ -50,8 +54,9 @@ end
 ---Records Neovim's report that a file has changed, which comes only once.
 ---@param buf integer
 local function note_report(buf)
-  if seen[buf] ~= M.key_now(buf) then -- else its mode alone has changed, or it was read again
-    seen[buf] = CONFLICT
+  local now = M.key_now(buf)
+  if seen[buf] ~= now then -- else its mode alone has changed, or it was read again
+    seen[buf], reported[buf] = CONFLICT, now
   end
 end
 
@@ -110,7 +115,7 @@ function M.attach()
     group = group,
     desc = "Claude: forget deleted buffers",
     callback = function(event)
-      seen[event.buf] = nil
+      seen[event.buf], reported[event.buf] = nil, nil
       if event.event == "BufUnload" then
         chosen[event.buf], chosen_before[event.buf] = nil, nil
       end
@@ -133,7 +138,7 @@ end
 ---Stops tracking.
 function M.detach()
   vim.api.nvim_create_augroup("claude-ide.buffer.stamp", { clear = true })
-  seen, without_file, chosen, chosen_before = {}, {}, {}, {}
+  seen, reported, without_file, chosen, chosen_before = {}, {}, {}, {}, {}
 end
 
 ---Whether another plugin's autocommand applies to a buffer.
@@ -248,6 +253,8 @@ function M.is_conflict(buf)
   elseif before ~= CONFLICT then
     -- Read before tracking began, or written without autocommands: Neovim knows.
     seen[buf] = M.settle(buf, "keep") and CONFLICT or now
+  elseif reported[buf] ~= now then
+    M.settle(buf, "keep") -- written once more: else Neovim would ask when its buffer is shown next
   end
   return seen[buf] == CONFLICT
 end

@@ -17,6 +17,7 @@ local option = lazy("claude-ide.base.option")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local pair = lazy("claude-ide.ui.diffview.pair")
 local review_winbar = lazy("claude-ide.edits.review.winbar")
+local stamp = lazy("claude-ide.editor.buffer.stamp")
 local swap = lazy("claude-ide.editor.buffer.swap")
 local ui_winbar = lazy("claude-ide.ui.winbar")
 local window_options = lazy("claude-ide.ui.window_options")
@@ -134,6 +135,9 @@ function M.show(view, entries, index)
   M.release(view)
   local old = { view.bufs.left, view.bufs.right }
   local file, ours = sides.file(entry)
+  if not ours and vim.bo[file].modified then
+    stamp.is_conflict(file) -- without events Neovim itself would ask about it
+  end
   silently(function()
     view.entry, view.path = entry, entry.path
     local before = sides.make("before Claude", entry.path, function(lnum)
