@@ -164,6 +164,7 @@ def test_what_the_user_types_in_a_review_stays_when_an_edit_lands_in_the_file(li
     shown.land(b_txt=LONG_CLAUDE.replace("line 9\n", "nine\n"))
     nvim.wait("#Ide.journal.changes() == 1 and Ide.journal.changes()[1].behind", what="the conflict to be known")
     if mode == "i":
+        nvim.lua("Ide.review_current.refresh()")
         nvim.keys(" again")
         nvim.wait("vim.fn.bufname() == 'b.txt' and vim.fn.getline(1) == 'mine again'", what="typing to go on")
         nvim.keys("<Esc>")

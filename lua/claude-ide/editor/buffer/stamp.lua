@@ -53,7 +53,7 @@ end
 
 ---Records Neovim's report that a file has changed, which comes only once.
 ---@param buf integer
-local function note_report(buf)
+function M.note_report(buf)
   local now = M.key_now(buf)
   if seen[buf] ~= now then -- else its mode alone has changed, or it was read again
     seen[buf], reported[buf] = CONFLICT, now
@@ -65,7 +65,7 @@ end
 local function note_format(event)
   local buf, args = event.buf, vim.v.cmdarg
   if event.event == "FileChangedShellPost" then
-    note_report(buf)
+    M.note_report(buf)
     chosen[buf] = chosen_before[buf] -- the reload had arguments, but not the user's
     return
   end
@@ -195,7 +195,7 @@ function M.settle(buf, answer)
     desc = "Deal with a change on disk without a prompt",
     callback = function()
       reason = vim.v.fcs_reason
-      note_report(buf)
+      M.note_report(buf)
       if others then
         verdict = vim.v.fcs_choice
       end
@@ -227,12 +227,6 @@ function M.settle(buf, answer)
     log.warn("checktime of buffer %d failed: %s", buf, tostring(err))
   end
   return reason, verdict
-end
-
----For a FileChangedShell that keeps Neovim's own prompt away.
----@param buf integer
-function M.note_report(buf)
-  note_report(buf)
 end
 
 ---Whether another program changed the file since the buffer was read, so that `:write` would prompt.
