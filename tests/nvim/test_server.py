@@ -115,6 +115,8 @@ def test_a_client_that_takes_the_plugin_for_too_old_is_warned_of_once(start_nvim
 def test_every_orderly_exit_removes_the_lock_file(nvim, connect, how):
     client = connect(nvim)
     assert len(lock_paths(nvim)) == 1
+    left = nvim.home / ".local" / "state" / "nvim" / "claude-ide" / "handover"
+    nvim.wait(lambda: list(left.glob("*.json")), what="the client's process to be known: else it is not to come back")
     if how.startswith("SIG"):
         os.kill(nvim.server_pid, getattr(signal, how))
     else:
