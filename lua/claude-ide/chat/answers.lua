@@ -2,6 +2,7 @@
 -- Invariant: if an answer cannot carry changes, the editor writes the user's version of an edit, and the agent is informed.
 local lazy = require("claude-ide.lazy")
 local changed = lazy("claude-ide.chat.acp.changed")
+local changed_calls = lazy("claude-ide.requests.changed_calls")
 local edit = lazy("claude-ide.chat.edit")
 local files = lazy("claude-ide.chat.acp.files")
 local kept_words = lazy("claude-ide.ui.kept_words")
@@ -164,7 +165,7 @@ function M.take(request, answer, err)
     M.allow(request, answer)
     for name, value in pairs(answer.changes or {}) do
       -- The call's own line is as Claude made it.
-      chat.store:put("notice", ("You changed the %s to: %s"):format(name, tostring(value)))
+      chat.store:put("notice", changed_calls.said(name, tostring(value)))
     end
   end
 end

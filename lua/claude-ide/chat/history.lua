@@ -41,12 +41,13 @@ end
 ---@param value table
 ---@return boolean ok
 local function write_json(path, value)
-  if path then
-    files.make_folder(vim.fs.dirname(path), files.PRIVATE)
+  if not path then
+    return false
   end
+  files.make_folder(vim.fs.dirname(path), files.PRIVATE)
   local ok, text = pcall(vim.json.encode, value)
-  if not path or not ok or not files.replace(path, text) then
-    log.warn("prompts cannot be kept in %s", path or "a file without the library")
+  if not ok or not files.replace(path, text) then
+    log.warn("prompts cannot be kept in %s", path)
     return false
   end
   return true

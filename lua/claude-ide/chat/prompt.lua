@@ -218,8 +218,7 @@ function M.give_back(prompt, text)
   end
   -- Perhaps the user types just now: their cursor stays, and `u` takes back what they type alone.
   break_undo(prompt)
-  local lines = vim.split(text .. "\n\n", "\n", { plain = true })
-  vim.api.nvim_buf_set_lines(prompt.buf, 0, 0, false, vim.list_slice(lines, 1, #lines - 1))
+  vim.api.nvim_buf_set_lines(prompt.buf, 0, 0, false, vim.split(text .. "\n", "\n", { plain = true }))
   break_undo(prompt)
   tell_changed(prompt)
 end

@@ -9,6 +9,7 @@ local position = lazy("claude-ide.base.position")
 
 local M = {}
 
+-- Transcripts know it by its beginning: `CHANGED_CALL` in crates/session/src/line_head.rs.
 local WORDS = 'The user changed the %s of your call before allowing it. What ran was not "%s", but:\n%s'
 local SAID = "You changed the %s to: %s"
 
@@ -87,6 +88,14 @@ local attach = require("claude-ide.base.once")(function()
   end)
 end)
 
+---What the user is told of a call that was allowed with a changed argument.
+---@param name string of the argument
+---@param after string
+---@return string
+function M.said(name, after)
+  return SAID:format(name, after)
+end
+
 ---The user allows a changed call.
 ---@param pid? integer of the CLI
 ---@param name string of the argument
@@ -103,10 +112,7 @@ function M.note(pid, name, before, after, client, asked)
   if pid then
     untold[pid] = untold[pid] or {}
     before = position.truncate(before, MOST_BEFORE)
-    table.insert(
-      untold[pid],
-      { context = WORDS:format(name, before, after), said = SAID:format(name, after) }
-    )
+    table.insert(untold[pid], { context = WORDS:format(name, before, after), said = M.said(name, after) })
     write(pid)
   end
 end

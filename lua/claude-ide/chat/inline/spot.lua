@@ -125,7 +125,6 @@ end
 function M.new(buf, first, last)
   vim.api.nvim_set_hl(0, "ClaudeInlineWorking", { default = true, link = "DiagnosticVirtualTextInfo" })
   local spot = { buf = buf, since = vim.uv.now() } ---@type claude-ide.inline.Spot
-  ---@diagnostic disable-next-line: missing-fields -- the mark is set here
   M.hold(spot, first, last)
   mark(spot, first - 1, last)
   spot.autocmd = vim.api.nvim_create_autocmd("BufReadPost", {

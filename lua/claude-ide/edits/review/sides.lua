@@ -91,11 +91,8 @@ function M.file(entry)
       return on_disk(entry.change)
     end), true
   end
-  local buf = buffer.find(entry.path)
-  if M.has_text(entry.path) then
-    buf = hidden.load(entry.path) or buf
-  end
-  if buf and vim.api.nvim_buf_is_loaded(buf) and M.has_text(entry.path) then
+  local buf = M.has_text(entry.path) and (hidden.load(entry.path) or buffer.find(entry.path))
+  if buf and vim.api.nvim_buf_is_loaded(buf) then
     return buf, false
   end
   return silently(function()

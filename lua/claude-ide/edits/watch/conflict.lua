@@ -2,9 +2,9 @@
 -- Invariant: neither the buffer nor the file is written before the user has chosen.
 local lazy = require("claude-ide.lazy")
 local buffer = lazy("claude-ide.editor.buffer")
-local bus = lazy("claude-ide.base.bus")
 local buffer_disk = lazy("claude-ide.editor.buffer.disk")
 local buffer_format = lazy("claude-ide.editor.buffer.format")
+local bus = lazy("claude-ide.base.bus")
 local choose = lazy("claude-ide.ui.choose")
 local expected_write = lazy("claude-ide.edits.watch.expected_write")
 local file = lazy("claude-ide.base.file")
