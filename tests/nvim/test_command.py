@@ -417,8 +417,7 @@ IN_MODES = ("", "ione", "ione<C-o>", "R", "vj", "<C-v>j", "gh", ":vertical termi
 @pytest.mark.parametrize("command", OPENS)
 def test_a_mapping_opens_a_window_in_each_mode(start_nvim, sessions, project, command):
     sessions.write(project, ("one", "two"), title="A title")
-    cat = ["sh", "-c", "cat", "x"]
-    opts = {"auto_start": False, "terminal": {"command": cat}, "chat": {"command": cat}}
+    opts = {"auto_start": False, "terminal": {"command": ["sh", "-c", "cat", "x"]}}
     nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\ntwo\n"}, opts=opts)
     nvim.lua("Ide.log.error('a first line')")
     for mode in "nixst":
