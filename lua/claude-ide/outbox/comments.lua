@@ -113,6 +113,9 @@ local function preview(round, way)
   local function text()
     return vim.trim(table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n"))
   end
+  local function is_edited()
+    return vim.api.nvim_buf_is_loaded(buf) and text() ~= vim.trim(round.text)
+  end
   local function close()
     written = nil
     ide_window.close(win)
@@ -123,17 +126,10 @@ local function preview(round, way)
     desc = "Claude Code: keep a message that was edited and not sent",
     callback = function()
       local now = text()
-      put_off[root] = now ~= "" and now ~= vim.trim(round.text) and { of = round.text, text = now } or nil
+      put_off[root] = now ~= "" and is_edited() and { of = round.text, text = now } or nil
     end,
   })
-  previews[root] = {
-    win = win,
-    close = close,
-    is_edited = function()
-      return vim.api.nvim_buf_is_loaded(buf)
-        and not vim.deep_equal(vim.api.nvim_buf_get_lines(buf, 0, -1, false), lines)
-    end,
-  }
+  previews[root] = { win = win, close = close, is_edited = is_edited }
   ---@return claude-ide.comments.Round?
   local function look()
     local now = vim.api.nvim_buf_is_loaded(buf) and text() or written
