@@ -191,7 +191,7 @@ impl Journal {
         let counts = |file: &History| turn.is_none() || file.steps.iter().any(|step| step.turn == turn);
         let ids = self.files.iter().filter(|(_, file)| counts(file)).map(|(id, _)| *id);
         let mut all: Vec<File> = ids.filter_map(|id| self.file(id)).collect();
-        all.sort_by(|one, other| one.path.cmp(&other.path));
+        all.sort_unstable_by(|one, other| one.path.cmp(&other.path));
         all
     }
 

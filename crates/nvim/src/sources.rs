@@ -75,7 +75,7 @@ impl Sources {
         }
         let name = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
         let mut files: Vec<_> = found.into_iter().map(|path| (name(&path), path)).collect();
-        files.sort();
+        files.sort_unstable();
         Ok(Some(Self { files, watched }))
     }
 

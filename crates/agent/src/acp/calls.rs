@@ -155,7 +155,7 @@ impl Calls {
     /// Ends all open calls. Those with an unanswered permission (`unanswered`) did nothing.
     pub(super) fn end(&mut self, is_cancelled: bool, unanswered: &[String], out: &mut Output) {
         let mut open: Vec<Open> = std::mem::take(&mut self.open).into_values().collect();
-        open.sort_by_key(|open| open.number);
+        open.sort_unstable_by_key(|open| open.number);
         for Open { call, output, .. } in open {
             let is_error = is_cancelled || unanswered.iter().any(|id| **id == *call.tool_call_id.0);
             self.end_one(&call, output, is_error, out);

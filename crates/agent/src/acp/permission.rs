@@ -123,7 +123,7 @@ fn parts(call: &Value) -> Vec<Part> {
         parts.push(Part::Places { paths });
     }
     let mut named: Vec<_> = input.iter().collect();
-    named.sort_by_key(|(name, _)| *name);
+    named.sort_unstable_by_key(|(name, _)| *name);
     for (name, value) in named {
         // An edit's texts are in its diff.
         let is_said = has_diff && !matches!(name.as_str(), "description" | "path") || name == "command";

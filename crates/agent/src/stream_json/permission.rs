@@ -169,7 +169,7 @@ fn parts(ask: &Value) -> Vec<Part> {
     let main = main.map(|(_, value)| value);
     parts.extend(main.map(|main| Part::argument("", main, style)));
     let mut named: Vec<_> = input.iter().collect();
-    named.sort_by_key(|(name, _)| *name);
+    named.sort_unstable_by_key(|(name, _)| *name);
     for (name, value) in named {
         if Some(value) != main && name != "description" && !value.is_null() {
             parts.push(Part::argument(&format!("{name}: "), value, Style::Argument));

@@ -77,7 +77,7 @@ pub(crate) fn take(options: &ServerOptions, is_configured: impl Fn(u16) -> bool)
     let paths = fs::read_dir(dir).ok()?.flatten().map(|entry| entry.path());
     let mut all: Vec<_> = paths.filter_map(|path| left_in(&path, &space)).collect();
     all.retain(|(_, port, left)| left.folder == *folder && left.host == options.host && is_configured(*port));
-    all.sort_by_key(|(written, ..)| Reverse(*written));
+    all.sort_unstable_by_key(|(written, ..)| Reverse(*written));
     all.into_iter().find_map(|(_, port, left)| {
         let listener = http::bind(&options.host, [port]).ok()?;
         tracing::info!(port, clients = ?left.clients, "the port of the last Neovim: its clients may come back");

@@ -81,7 +81,7 @@ impl<'a> Call<'a> {
             _ => Vec::new(),
         };
         arguments.retain(|(_, value)| !value.is_null());
-        arguments.sort_by(|one, other| one.0.cmp(&other.0));
+        arguments.sort_unstable_by(|one, other| one.0.cmp(&other.0));
         arguments
     }
 }
