@@ -294,3 +294,32 @@ def test_a_review_names_the_call_of_each_change(nvim, cli):
     nvim.wait_screen("Edit · turn 1, step 3 of 4")
     nvim.keys("]c")
     nvim.wait_screen("Write · turn 1, step 4 of 4")
+
+
+def test_what_others_change_while_no_command_runs_is_not_claudes(nvim, cli, tmp_path):
+    def turns_end(count):
+        ended = "local turns = Ide.journal.turns() return #turns == ... and turns[#turns].ended ~= nil"
+        nvim.wait(lambda: nvim.lua(ended, count), what="the end of the turn")
+        nvim.lua("known = false Ide.journal.when_known(function() known = true end)")
+        nvim.wait("known == true", what="all that the turn changed")
+
+    commit_all(nvim.project)
+    claude = cli(nvim, mode="bypassPermissions", args=("--ide",))
+    claude.prompt("SAY first")
+    claude.wait_screen("● first")
+    turns_end(1)
+    (nvim.project / "b.txt").write_text("mine\n")  # between turns
+    nvim.lua("""
+      local checkpoints = Ide.checkpoints
+      local take = checkpoints.take
+      checkpoints.take = function(folder, is_first, done, since)
+        take(folder, is_first, function(...) done(...) taken = true end, since)
+      end
+    """)
+    command = f"until [ -e {tmp_path}/go ]; do sleep 0.1; done; echo made > made.txt"
+    claude.prompt(f"{call('Bash', command=command, description='Make it')} THEN SAY second")
+    nvim.wait("taken == true", what="the checkpoint of the next turn")
+    (tmp_path / "go").touch()
+    claude.wait_screen("● second")
+    turns_end(2)
+    nvim.wait(lambda: nvim.lua(WAITING) == [["made.txt", 1, 0]], what="what changed while the command ran")

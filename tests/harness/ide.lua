@@ -133,6 +133,7 @@ local MODULES = {
   server_privacy = "server.privacy",
   workspace = "server.workspace",
   sessions = "sessions",
+  client_transcripts = "sessions.client_transcripts",
   sessions_catalogue = "sessions.catalogue",
   sessions_export = "sessions.export",
   sessions_modes = "sessions.modes",

@@ -63,6 +63,13 @@ class Claude:
         self.line("assistant", age=age, message=message)
         return id
 
+    def ran(self, id, *, age=timedelta(), **outcome):
+        """The call of the shell has its result."""
+        result = {"type": "tool_result", "tool_use_id": id, "content": "ok"}
+        self.line(
+            "user", age=age, message={"role": "user", "content": [result]}, toolUseResult={"stdout": "", **outcome}
+        )
+
     def failed(self, id, words, *, age=timedelta(), denied=False):
         """The call failed."""
         result = {"type": "tool_result", "tool_use_id": id, "content": words, "is_error": True}

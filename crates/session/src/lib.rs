@@ -64,7 +64,7 @@ pub use config_dir::{ConfigDir, ConfigDirs};
 pub use error::{SessionError, chain};
 pub use feed::{Advance, Feed, FeedPage};
 pub use id::{Name, NodeId, SessionId};
-pub use index::{Branch, Delta, Row, Step, ToolRow};
+pub use index::{Branch, CommandTime, Delta, Row, Step, ToolRow};
 pub use live::{LiveChange, LiveSession, Liveness, live_sessions, state_of};
 pub use message::{Block, Image, Message, Part, ToolResult};
 pub use model::{AllowedBy, HitRole, RowKind, ToolStatus, Usage};

@@ -127,7 +127,7 @@ impl AttachmentHead<'_> {
     }
 }
 
-/// The fields of a `toolUseResult` that describe a subagent.
+/// The fields of a `toolUseResult` that describe a subagent, or a command in the background.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct OutcomeHead<'a> {
@@ -137,6 +137,9 @@ pub(crate) struct OutcomeHead<'a> {
     pub(crate) status: Scalar<'a>,
     #[serde(borrow, rename = "isAsync")]
     pub(crate) is_async: Scalar<'a>,
+    /// Of a command of the shell that goes on in the background.
+    #[serde(borrow, rename = "backgroundTaskId")]
+    pub(crate) task: Scalar<'a>,
 }
 
 impl OutcomeHead<'_> {

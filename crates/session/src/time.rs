@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 pub struct Millis(pub i64);
 
 impl Millis {
+    /// Later than any.
+    pub(crate) const MAX: Self = Self(i64::MAX);
+
     /// Now.
     #[must_use]
     pub fn now() -> Self {

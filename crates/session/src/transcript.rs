@@ -17,12 +17,13 @@ use crate::agent::{Agent, agent_id};
 use crate::cancel::Cancel;
 use crate::error::SessionError;
 use crate::id::NodeId;
-use crate::index::{Conversation, Delta, Index, LineRef, Row};
+use crate::index::{CommandTime, Conversation, Delta, Index, LineRef, Row};
 use crate::json::{tellable, without_debris};
 use crate::line_body::Body;
 use crate::message::{Block, Message};
 use crate::model::{RowKind, Usage};
 use crate::tail::{Tail, TailEvent};
+use crate::time::Millis;
 use crate::tool_result::EditTexts;
 pub use ended_calls::{ChangedFile, EndedCall, EndedCalls, Failure};
 pub use locations::{Location, LocationKind};
@@ -303,6 +304,12 @@ impl Transcript {
             description: None,
             running: true,
         })
+    }
+
+    /// When calls ran, at `since` or later, that may have changed any file: commands, tools of MCP servers, subagents.
+    #[must_use]
+    pub fn commands(&self, since: Millis) -> Vec<CommandTime> {
+        self.index.commands(since)
     }
 
     /// Tokens of all replies on all branches.

@@ -1,5 +1,6 @@
 -- Reads the transcripts of clients' sessions and of their subagents as they grow, and tells of the result of each call once
 -- (`calls_ended`). No other module reads on in a transcript. Without one only what it tells is missing.
+local once = require("claude-ide.base.once")
 local lazy = require("claude-ide.lazy")
 local bus = lazy("claude-ide.base.bus")
 local clock = lazy("claude-ide.base.clock")
@@ -46,6 +47,7 @@ local PATIENCE_MS = 12000
 ---@field since integer milliseconds since the epoch: older calls are ignored
 ---@field files table<string, claude-ide.sessions.Reading>
 ---@field seen table<string, true> calls that were told
+---@field asked table<fun(ran?: claude-ide.sessions.CommandTime[]), true> waiting for an answer
 
 ---@type table<integer, claude-ide.sessions.Reader>
 local readers = {}
@@ -191,6 +193,9 @@ local function close_reader(reader)
     reader.stop_finding()
   end
   reader.files, reader.session, reader.stop_finding = {}, nil, nil
+  for _, answer in ipairs(vim.tbl_keys(reader.asked)) do
+    answer() -- a transcript that is closed answers nothing
+  end
 end
 
 ---Reads the transcript of a client's session once it exists: it is created with the first prompt.
@@ -217,7 +222,7 @@ local function find(reader)
 end
 
 ---Follows the sessions of connected CLIs.
-local attach = require("claude-ide.base.once")(function()
+local attach = once(function()
   sessions.attach()
   bus.on("session_changed", function(change)
     for _, client in ipairs(server.clients()) do
@@ -248,8 +253,30 @@ function M.read(client, session_of, since)
       since = since or clock.now(),
       files = {},
       seen = {},
+      asked = {},
     }
   find(readers[client])
+end
+
+---When calls of a client's session ran, at a time or later, that may have changed any file.
+---@param client integer
+---@param since integer milliseconds since the epoch
+---@param done fun(ran: claude-ide.sessions.CommandTime[]?) nil: its transcript is not read
+function M.commands(client, since, done)
+  local reader = readers[client]
+  for _, reading in pairs(reader and reader.files or {}) do
+    if reading.transcript and not reading.ended and not reading.is_subagent then
+      local answer
+      answer = once(function(ran)
+        reader.asked[answer] = nil
+        done(ran)
+      end)
+      reader.asked[answer] = true
+      reading.transcript:commands(since, answer)
+      return
+    end
+  end
+  done(nil)
 end
 
 ---Stops reading for a client.

@@ -134,6 +134,14 @@ function Transcript:ended_calls(offset, since, done)
   return self:ask({ ended_calls = { offset = offset, since = since } }, done)
 end
 
+---When calls ran, at a time or later, that may have changed any file: commands, tools of MCP servers, subagents. The file is read first.
+---@param since integer milliseconds since the epoch
+---@param done claude-ide.sessions.Done<claude-ide.sessions.CommandTime[]>
+---@return fun() cancel
+function Transcript:commands(since, done)
+  return self:ask({ commands = { since = since } }, done)
+end
+
 ---Shows the branch through a message; nil: follow the newest branch.
 ---@param through integer?
 ---@param done claude-ide.sessions.Done<claude-ide.sessions.Delta>

@@ -223,6 +223,11 @@
 ---@field location? claude-ide.sessions.Location
 ---@field failure? { path?: string, words: string } the file that it was to change, and the beginning of what the model was told
 
+---When a call ran that may have changed any file.
+---@class claude-ide.sessions.CommandTime
+---@field start integer milliseconds since the epoch
+---@field end? integer nil: it runs, maybe in the background
+
 ---@class claude-ide.sessions.EndedCalls
 ---@field calls claude-ide.sessions.EndedCall[] in order of their results
 ---@field offset integer for the next request

@@ -59,13 +59,17 @@ impl Index {
         outcome.is_launch()
     }
 
-    /// Records the end of a task. Tasks other than subagents are unknown here.
+    /// Records the end of a task: a subagent, or a command in the background.
     pub(super) fn add_notification(&mut self, head: &Head<'_>, line: &[u8]) {
         let Some(text) = Body::parse(line).and_then(Body::into_plain_text) else { return };
         let Some(notification) = Notification::parse(&text) else { return };
         let by_task = || self.call_of_agent(notification.task).and_then(Key::of);
         let tool = Key::of(notification.call).or_else(by_task).and_then(|call| self.tool_by_id.get(&call).copied());
-        let Some(tool) = tool.and_then(|tool| self.tools.get_mut(tool)).filter(|tool| tool.background) else { return };
+        let Some(tool) = tool.and_then(|tool| self.tools.get_mut(tool)) else { return };
+        tool.goes_on = tool.goes_on.map(|until| head.time().map_or(until, |time| until.min(time)));
+        if !tool.background {
+            return;
+        }
         let status = if notification.status == "completed" { ToolStatus::Done } else { ToolStatus::Failed };
         // It is reported twice: when it ends, and when the model is notified.
         if tool.end.is_none_or(|end| end.status != status) {

@@ -8,6 +8,7 @@
 //! with an id wins; no message is lost to a missing or broken line: its children attach to the message before.
 
 mod classify;
+mod commands;
 mod launch;
 mod link;
 mod node;
@@ -23,8 +24,10 @@ use crate::id::{Key, KeyMap, Name, NodeId};
 use crate::line_buffer::RawLine;
 use crate::line_head::{Content, Head, MessageHead, is_api_request};
 use crate::model::{RowKind, ToolStatus, Usage};
+use crate::time::Millis;
 use classify::is_notification;
 pub(crate) use classify::{Class, classify};
+pub use commands::CommandTime;
 use link::Link;
 pub use node::{Branch, Delta, Row, ToolRow};
 pub(crate) use node::{LineRef, Node, Tool, ToolEnd};
@@ -252,6 +255,7 @@ impl Index {
                 result: None,
                 end: None,
                 background: false,
+                goes_on: None,
                 prompt: self.openings.of_call(block.id.text()),
                 sidechain: None,
             });
@@ -290,6 +294,7 @@ impl Index {
                 (false, false) => ToolStatus::Done,
             };
             (tool.result, tool.background) = (Some(at), background && status == ToolStatus::Done);
+            tool.goes_on = head.outcome.0.as_ref().filter(|outcome| outcome.task.is_set()).map(|_| Millis::MAX);
             tool.end = (!tool.background).then_some(ToolEnd { status, time: head.time() });
             self.agents_touched |= starts_agent(&tool.name) || background;
             let node = tool.node;

@@ -42,6 +42,8 @@ pub(crate) struct Tool {
     pub(crate) end: Option<ToolEnd>,
     /// Whether the result only reports the start.
     pub(crate) background: bool,
+    /// Of a command that goes on after its result: until when, [`Millis::MAX`] while it does.
+    pub(crate) goes_on: Option<Millis>,
     /// Of a call that starts a subagent: what it is told first.
     pub(crate) prompt: Option<Told>,
     /// The first message of the subagent it started, if that is in the same file (older CLIs).

@@ -171,6 +171,10 @@ impl OpenTranscript {
             (_, None) => None,
             (_, Some(reader)) if self.cancel.is_cancelled() => Some(reader),
             (Message::Ask(pending, ask), Some(mut reader)) => {
+                if ask.question.is_of_now() {
+                    let news = reader.refresh();
+                    at.tell(news, &reader);
+                }
                 pending.answer(reader.answer(ask));
                 Some(reader)
             }

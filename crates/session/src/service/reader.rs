@@ -245,6 +245,7 @@ impl Reader {
                 *lock(&self.texts) = texts;
                 reply(found)
             }
+            Question::Commands { since } => json(&transcript.commands(Millis(since))),
             Question::ShowBranch { through } => {
                 let delta = transcript.show_branch(through.map(NodeId::from_number)).map_err(|error| chain(&error))?;
                 json(&Moved { delta: Change { delta, shift: None }, info: self.info(false)? })

@@ -184,12 +184,20 @@ pub(super) enum Question {
     Messages { ids: Vec<u32>, max_text: usize },
     EditTexts { tool_use_id: String },
     EndedCalls { offset: u64, since: i64 },
+    Commands { since: i64 },
     ShowBranch { through: Option<u32> },
     Sidechain { first: u32 },
     Position { id: u32 },
     MessageAtLine { line: u32 },
     Markdown(Export),
     Draw { request: Box<RenderRequest>, max_text: usize },
+}
+
+impl Question {
+    /// Whether the answer must know what was written until now.
+    pub(super) fn is_of_now(&self) -> bool {
+        matches!(self, Self::Commands { .. })
+    }
 }
 
 /// Searches sessions, newest first.

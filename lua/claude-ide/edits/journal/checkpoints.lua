@@ -2,6 +2,7 @@
 -- them on threads that wait for git: crates/edits/src/checkpoints.
 local lazy = require("claude-ide.lazy")
 local at_exit = lazy("claude-ide.base.at_exit")
+local clock = lazy("claude-ide.base.clock")
 local config = lazy("claude-ide.config")
 local log = lazy("claude-ide.base.log")
 local native = lazy("claude-ide.library.native")
@@ -20,6 +21,7 @@ M.MAX_FILES = 200
 ---@field id integer
 ---@field folder string
 ---@field top string of the work tree
+---@field at integer when it was asked for, in milliseconds since the epoch
 ---@field began integer start of the checkpoint, in nanoseconds of `store.now()`
 ---@field taken integer its completion, likewise
 ---@field early string[] paths that changed after the time that the checkpoint was to be of, but before it saw them
@@ -141,6 +143,7 @@ local function take(folder, is_first, done, since)
     return done(nil, "off")
   end
   forgets = false
+  local at = since or clock.now()
   ask("take", nothing, function(part)
     tell_pause(folder, part.why)
     if not part.top then
@@ -153,6 +156,7 @@ local function take(folder, is_first, done, since)
       id = part.job,
       folder = folder,
       top = part.top,
+      at = at,
       began = part.began,
       taken = part.taken,
       early = early,

@@ -1,7 +1,8 @@
--- Finds changes by shell commands in a turn: compares checkpoints at its start and end.
+-- Finds changes by shell commands in a turn: compares checkpoints at its start and end. What changed while no command ran is not Claude's.
 -- Without a known end nothing is compared: changes by others between two prompts must not be attributed to Claude.
 local lazy = require("claude-ide.lazy")
 local checkpoints = lazy("claude-ide.edits.journal.checkpoints")
+local client_transcripts = lazy("claude-ide.sessions.client_transcripts")
 local counted = lazy("claude-ide.base.counted")
 local notice = lazy("claude-ide.base.notice")
 local paths = lazy("claude-ide.base.path")
@@ -13,7 +14,11 @@ local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
 
+---How long after its call a command may still write, and how much earlier than the call a file's time may be.
+local AFTER_MS, BEFORE_MS = 1000, 50
+
 ---@class claude-ide.journal.Watched one turn
+---@field client integer
 ---@field turn integer
 ---@field folder string
 ---@field from? claude-ide.journal.Checkpoint
@@ -74,19 +79,26 @@ local function tell_early(entry, checkpoint)
   )
 end
 
+---Whether a file changed while a command ran. Of a file that is gone nothing tells when it went.
+---@param path string
+---@param ran claude-ide.sessions.CommandTime[]
+---@return boolean
+local function changed_by_command(path, ran)
+  local stat = vim.uv.fs_lstat(path)
+  local at = stat and stat.ctime.sec * 1000 + stat.ctime.nsec / 1e6
+  return vim.iter(ran):any(function(time)
+    return not at or at >= time.start - BEFORE_MS and (not time["end"] or at <= time["end"] + AFTER_MS)
+  end)
+end
+
 ---@param entry claude-ide.journal.Watched
----@param now claude-ide.journal.Checkpoint?
+---@param from claude-ide.journal.Checkpoint
+---@param now claude-ide.journal.Checkpoint
 ---@param wrote table<string, true> the user's writes before the checkpoint
+---@param ran? claude-ide.sessions.CommandTime[] since the first checkpoint; nil: not known
 ---@param each claude-ide.journal.OnFound
 ---@param done fun()
-local function tell(entry, now, wrote, each, done)
-  local from = entry.from
-  if not now or not from then
-    entry.wrote = vim.tbl_extend("force", wrote, entry.wrote)
-    return done()
-  end
-  entry.from = now
-  store.copied_for(entry.turn, now.began)
+local function tell_between(entry, from, now, wrote, ran, each, done)
   local open = 1
   local function one_less()
     open = open - 1
@@ -97,7 +109,7 @@ local function tell(entry, now, wrote, each, done)
   local unwanted = vim.tbl_extend("force", wrote, entry.wrote)
   local function wanted(path)
     local real = paths.real(path)
-    return not unwanted[real] and not entry.wrote[real]
+    return not unwanted[real] and not entry.wrote[real] and (not ran or changed_by_command(path, ran))
   end
   local known = {} ---@type table<string, true>
   ---@param change claude-ide.journal.FoundChange
@@ -114,8 +126,14 @@ local function tell(entry, now, wrote, each, done)
     return file.real
   end, store.files(entry.turn))
   checkpoints.compare(from, now, unwanted, edited, tell_one, function(left_out, rest, too_many)
-    store.leave_out(entry.turn, left_out)
-    untracked.add(entry.turn, rest)
+    local function by_command(path)
+      return not ran or too_many ~= nil or changed_by_command(path, ran)
+    end
+    store.leave_out(entry.turn, vim.tbl_filter(by_command, left_out))
+    local rest_of_commands = vim.tbl_filter(function(item)
+      return by_command(item.path)
+    end, rest)
+    untracked.add(entry.turn, rest_of_commands)
     if too_many then
       notice.warn(
         ("Claude's commands changed %d files. `:Claude review` shows %d of them."):format(
@@ -129,6 +147,27 @@ local function tell(entry, now, wrote, each, done)
       return not known[path] and wanted(path)
     end, store.met_in(entry.turn, from.began))
     checkpoints.held(from, met, tell_one, one_less)
+  end)
+end
+
+---@param entry claude-ide.journal.Watched
+---@param now claude-ide.journal.Checkpoint?
+---@param wrote table<string, true> the user's writes before the checkpoint
+---@param each claude-ide.journal.OnFound
+---@param done fun()
+local function tell(entry, now, wrote, each, done)
+  local from = entry.from
+  if not now or not from then
+    entry.wrote = vim.tbl_extend("force", wrote, entry.wrote)
+    return done()
+  end
+  entry.from = now
+  store.copied_for(entry.turn, now.began)
+  client_transcripts.commands(entry.client, from.at, function(ran)
+    if ran and not ran[1] then
+      return done()
+    end
+    tell_between(entry, from, now, wrote, ran, each, done)
   end)
 end
 
@@ -167,7 +206,7 @@ end
 function M.begin(client, turn, at, works_in, was_running, each)
   local before = was_running and watched[client] or nil
   local folder = works_in or folder_of(server.client(client))
-  local entry = { turn = turn, folder = folder, wrote = {} } ---@type claude-ide.journal.Watched
+  local entry = { client = client, turn = turn, folder = folder, wrote = {} } ---@type claude-ide.journal.Watched
   watched[client] = entry
   local is_same = before ~= nil and before.folder == folder
   local known = is_same and pending.begin() or nil

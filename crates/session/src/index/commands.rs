@@ -1,0 +1,119 @@
+//! When calls ran that may change any file: commands, tools of MCP servers, subagents.
+
+use serde::Serialize;
+
+use super::Index;
+use super::node::Tool;
+use crate::model::ToolStatus;
+use crate::time::Millis;
+
+/// Tools that change no file, or only the one that they name (CLI 2.1.329). Of others nothing is known.
+const HARMLESS: [&str; 26] = [
+    "AskUserQuestion",
+    "BashOutput",
+    "Edit",
+    "EnterPlanMode",
+    "ExitPlanMode",
+    "Glob",
+    "Grep",
+    "KillShell",
+    "LS",
+    "LSP",
+    "MultiEdit",
+    "NotebookEdit",
+    "NotebookRead",
+    "Read",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskOutput",
+    "TaskStop",
+    "TaskUpdate",
+    "TodoRead",
+    "TodoWrite",
+    "ToolSearch",
+    "WebFetch",
+    "WebSearch",
+    "Write",
+];
+
+/// When such a call ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct CommandTime {
+    /// When it was made.
+    pub start: Millis,
+    /// When it was over; `None` while it runs, maybe in the background.
+    pub end: Option<Millis>,
+}
+
+impl Tool {
+    /// When it ran, if it may have changed any file.
+    fn command_time(&self) -> Option<CommandTime> {
+        let never_ran = self.end.is_some_and(|end| end.status == ToolStatus::Rejected);
+        if never_ran || HARMLESS.contains(&self.name.as_str()) {
+            return None;
+        }
+        let end = match self.goes_on {
+            Some(until) => Some(until).filter(|until| *until < Millis::MAX),
+            None => self.end.and_then(|end| end.time),
+        };
+        Some(CommandTime { start: self.started.unwrap_or_default(), end })
+    }
+}
+
+impl Index {
+    /// When calls ran, at `since` or later, that may have changed any file.
+    pub(crate) fn commands(&self, since: Millis) -> Vec<CommandTime> {
+        let times = self.tools.iter().filter_map(Tool::command_time);
+        times.filter(|time| time.end.is_none_or(|end| end >= since)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cancel::Cancel;
+    use crate::time::Millis;
+    use crate::transcript::Transcript;
+
+    #[test]
+    fn a_command_counts_while_it_runs_also_in_the_background() {
+        let made = |second: u32, id: &str, name: &str| {
+            format!(
+                r#"{{"type":"assistant","uuid":"a{id}","timestamp":"2026-01-19T04:45:{second}.000Z","message":{{"id":"m{id}","content":[{{"type":"tool_use","id":"{id}","name":"{name}","input":{{}}}}]}}}}"#
+            )
+        };
+        let ended = |second: u32, id: &str, rest: &str| {
+            format!(
+                r#"{{"type":"user","uuid":"r{id}","timestamp":"2026-01-19T04:45:{second}.000Z","message":{{"content":[{{"type":"tool_result","tool_use_id":"{id}","content":"ok"}}]}},{rest}}}"#
+            )
+        };
+        let task = r#""toolUseResult":{"stdout":"","backgroundTaskId":"b1"}"#;
+        let over = r#"{"type":"user","uuid":"n","timestamp":"2026-01-19T04:45:40.000Z","origin":{"kind":"task-notification"},"message":{"role":"user","content":"<task-notification>\n<task-id>b1</task-id>\n<tool-use-id>t4</tool-use-id>\n<status>completed</status>\n</task-notification>"}}"#;
+        let lines = [
+            made(10, "t1", "Edit"),
+            ended(11, "t1", r#""toolUseResult":{}"#),
+            made(12, "t2", "Bash"),
+            ended(15, "t2", r#""toolUseResult":{"stdout":""}"#),
+            made(16, "t3", "Bash"),
+            ended(17, "t3", r#""toolUseResult":"Error: it was rejected","toolDenialKind":"user-rejected""#),
+            made(18, "t4", "mcp__files__write"),
+            ended(19, "t4", task),
+            made(30, "t5", "Bash"),
+        ];
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+        let mut transcript = Transcript::open(&path, &Cancel::default()).unwrap();
+        let at = |second: i64| Millis(Millis::parse("2026-01-19T04:45:00.000Z").unwrap().0 + second * 1000);
+        let times = |transcript: &Transcript, since: i64| -> Vec<_> {
+            let found = transcript.commands(at(since)).into_iter();
+            found.map(|time| ((time.start.0 - at(0).0) / 1000, time.end.map(|end| (end.0 - at(0).0) / 1000))).collect()
+        };
+        assert_eq!(times(&transcript, 0), [(12, Some(15)), (18, None), (30, None)]);
+        assert_eq!(times(&transcript, 16), [(18, None), (30, None)]);
+        std::fs::write(&path, [lines.join("\n").as_str(), over, ""].join("\n")).unwrap();
+        transcript.refresh(&Cancel::default()).unwrap();
+        assert_eq!(times(&transcript, 0), [(12, Some(15)), (18, Some(40)), (30, None)]);
+        assert_eq!(times(&transcript, 41), [(30, None)]);
+    }
+}

@@ -1,0 +1,152 @@
+"""What others change while Claude works: only what changed while a command ran may be Claude's."""
+
+from datetime import timedelta
+
+import pytest
+from journal_steps import Claude
+from test_journal_shell import WATCH_CHECKPOINTS, commit
+
+pytestmark = [pytest.mark.dealt, pytest.mark.slow]
+
+
+class InRepository(Claude):
+    """Its project has a commit, so commands' changes are found."""
+
+    def begin(self):
+        """A prompt, and the checkpoint of its start."""
+        self.nvim.lua("before = begun")
+        self.prompt()
+        self.record("busy")
+        self.nvim.wait("looked > before", what="the checkpoint")
+        self.nvim.wait("Ide.journal_store.is_busy(1)", what="the turn to be seen at work")
+
+    def end(self, **changed):
+        """The turn is over: exactly these files wait for a review."""
+        self.record("idle")
+        self.nvim.wait("not Ide.journal_store.is_busy(1)", what="the end of the turn")
+        self.nvim.lua("known = false Ide.journal.when_known(function() known = true end)")
+        self.nvim.wait("known", what="all changes of the turn")
+        self.wait(**changed)
+
+    def write(self, text, name=None):
+        if name is None:
+            super().write(text)
+        else:
+            (self.project / name).write_text(text)
+
+
+@pytest.fixture
+def claude(start_nvim, connect):
+    nvim = start_nvim(files={"a.txt": "one\ntwo\n", "b.txt": "b\n", "gone.txt": "gone\n"})
+    commit(nvim.project)
+    nvim.lua(WATCH_CHECKPOINTS)
+    return InRepository(nvim, connect)
+
+
+LONG_AGO, LATER = timedelta(seconds=20), timedelta(seconds=18)
+
+
+@pytest.mark.every_nvim
+def test_what_others_change_between_two_turns_is_of_neither(claude):
+    claude.begin()
+    claude.edit("a.txt", "two", "TWO", announce=True)
+    claude.end(a_txt=(1, 1))
+    claude.write("mine\n", "b.txt")
+    claude.write("mine\n", "new.txt")
+    (claude.project / "gone.txt").unlink()
+    claude.record("busy")  # so does the CLI, before it tells of the prompt
+    claude.nvim.wait("Ide.journal_store.is_busy(1)", what="the next turn to be seen")
+    claude.client.call("getDiagnostics")
+    claude.begin()
+    claude.end(a_txt=(1, 1))
+
+
+@pytest.mark.every_nvim
+def test_what_others_change_in_a_turn_without_a_command_is_theirs(claude):
+    claude.begin()
+    claude.write("mine\n", "b.txt")
+    claude.write("mine\n", "new.txt")
+    (claude.project / "gone.txt").unlink()
+    claude.edit("a.txt", "two", "TWO", announce=True)
+    claude.end(a_txt=(1, 1))
+    claude.nvim.undo_turn()
+    assert (claude.text("a.txt"), claude.text("b.txt"), claude.text("new.txt")) == ("one\ntwo\n", "mine\n", "mine\n")
+    assert claude.text("gone.txt") is None
+
+
+def test_what_others_change_while_no_command_runs_is_theirs(claude):
+    claude.begin()
+    claude.ran(claude.called("", tool="Bash", age=LONG_AGO), age=LATER)
+    claude.write("mine\n", "b.txt")
+    theirs = (claude.project / "b.txt").stat().st_ctime
+    claude.nvim.wait(f"Ide.clock.now() > {theirs * 1000 + 100}", what="another moment")
+    command = claude.called("", tool="Bash")
+    claude.write("by a command\n", "new.txt")
+    claude.ran(command)
+    claude.end(new_txt=(1, 0))
+
+
+@pytest.mark.every_nvim
+def test_what_changes_while_a_command_runs_is_found(claude):
+    claude.begin()
+    command = claude.called("", tool="Bash")
+    claude.write("by a command\n", "b.txt")
+    (claude.project / "gone.txt").unlink()
+    claude.ran(command)
+    claude.end(b_txt=(1, 1), gone_txt=(0, 1))
+
+
+@pytest.mark.parametrize("tool", ["mcp__files__write", "Agent"])
+def test_what_changes_while_another_tool_runs_that_may_write_is_found(claude, tool):
+    claude.begin()
+    call = claude.called("", tool=tool)
+    claude.write("by a tool\n", "b.txt")
+    claude.ran(call)
+    claude.end(b_txt=(1, 1))
+
+
+def test_a_command_in_the_background_may_write_after_its_result(claude):
+    claude.begin()
+    claude.ran(claude.called("", tool="Bash", age=LONG_AGO), age=LATER, backgroundTaskId="b1")
+    claude.write("by a command\n", "b.txt")
+    claude.end(b_txt=(1, 1))
+
+
+def test_a_command_that_the_user_refused_writes_nothing(claude):
+    claude.begin()
+    command = claude.called("", tool="Bash")
+    claude.write("mine\n", "b.txt")
+    claude.failed(command, "no", denied=True)
+    claude.end()
+
+
+def test_links_and_permissions_that_others_change_are_not_undone(claude):
+    claude.begin()
+    (claude.project / "link").symlink_to("a.txt")
+    (claude.project / "b.txt").chmod(0o755)
+    claude.edit("a.txt", "two", "TWO", announce=True)
+    claude.end(a_txt=(1, 1))
+    claude.nvim.undo_turn()
+    assert (claude.project / "link").is_symlink()
+    assert (claude.project / "b.txt").stat().st_mode & 0o777 == 0o755
+
+
+def test_where_the_transcript_is_not_read_all_that_changed_is_found(claude):
+    claude.nvim.lua("Ide.client_transcripts.commands = function(_, _, done) done(nil) end")
+    claude.begin()
+    claude.write("mine\n", "b.txt")
+    claude.end(b_txt=(1, 1))
+
+
+def test_a_transcript_that_closes_before_it_answers_holds_nothing_up(claude):
+    claude.nvim.lua("""
+      local transcripts = Ide.client_transcripts
+      local ask = transcripts.commands
+      transcripts.commands = function(client, ...)
+        ask(client, ...)
+        transcripts.stop(client)
+      end
+    """)
+    claude.begin()
+    claude.write("mine\n", "b.txt")
+    claude.end(b_txt=(1, 1))
