@@ -57,7 +57,8 @@ function M.place(hunks, win, hunk, rows)
   local column = changed_words.common(hunks.old[hunk.old], line)
   local info = vim.fn.getwininfo(win)[1]
   local room = (info.width - info.textoff) * (vim.wo[win].wrap and math.max(height / 2, 1) or 1)
-  local beyond = vim.fn.strdisplaywidth(line:sub(1, column)) >= room - 1
+  local before = line:sub(1, column):gsub("%z", "\n") -- a NUL would make it a Blob
+  local beyond = vim.fn.strdisplaywidth(before) >= room - 1
   return lnum, beyond and math.min(column, math.max(#line - 1, 0)) or 0
 end
 
