@@ -323,3 +323,51 @@ def test_what_others_change_while_no_command_runs_is_not_claudes(nvim, cli, tmp_
     claude.wait_screen("● second")
     turns_end(2)
     nvim.wait(lambda: nvim.lua(WAITING) == [["made.txt", 1, 0]], what="what changed while the command ran")
+
+
+def test_a_file_in_utf_16_is_text_from_end_to_end(nvim, cli):
+    """The CLI edits it as text, keeps its bytes otherwise, and tells of it in UTF-8 with line feeds (2.1.329)."""
+    path = nvim.project / "u.txt"
+
+    def holds(text):
+        return path.read_bytes() == ("\ufeff" + text.replace("\n", "\r\n")).encode("utf-16-le")
+
+    path.write_bytes("\ufeffone\r\ntwo \u4e0a\r\nthree\r\n".encode("utf-16-le"))
+    claude = cli(nvim, mode="bypassPermissions")
+
+    def edit(old, new, said):
+        edited = call("Edit", file_path=str(path), old_string=old, new_string=new)
+        claude.prompt(f"{call('Read', file_path=str(path))} THEN {edited} THEN SAY {said}")
+
+    edit("two", "TWO", "announced")
+    claude.wait_screen("● announced")
+    nvim.wait(lambda: nvim.lua(WAITING) == [["u.txt", 1, 1]], what="it to wait for a review")
+    nvim.cmd("Claude review")
+    nvim.wait_screen("Edit · turn 1, step 2 of 2")
+    nvim.keys("dx")
+    nvim.wait(lambda: holds("one\ntwo \u4e0a\nthree\n"), what="the same bytes")
+    nvim.keys("q")
+
+    # Known from the transcript alone.
+    nvim.lua("local tool = Ide.tools_diagnostics.get_diagnostics run, tool.run = tool.run, function() end")
+    second = nvim.project / "v.txt"
+    second.write_bytes(path.read_bytes())
+    path = second
+    edit("three\n", "three\nfour\n", "unannounced")
+    claude.wait_screen("● unannounced")
+    nvim.wait(lambda: nvim.lua(WAITING) == [["v.txt", 1, 0]], what="it to wait for a review")
+    assert all(result["ok"] for result in nvim.undo_turn())
+    assert holds("one\ntwo \u4e0a\nthree\n")
+    nvim.lua("Ide.tools_diagnostics.get_diagnostics.run = run")
+
+    # What was accepted in a diff is reviewed.
+    switch(claude, "manual mode on")
+    edit("two", "TWO", "accepted")
+    nvim.wait("(Ide.proposal.list()[1] or {}).seen", what="the diff")
+    nvim.wait_screen("v.txt +1 −1")
+    nvim.lua("assert(Ide.proposal.accept())")
+    claude.wait_screen("● accepted")
+    assert holds("one\nTWO \u4e0a\nthree\n")
+    nvim.wait("local turns = Ide.journal.turns() return turns[#turns].ended ~= nil", what="its end")
+    assert nvim.lua(WAITING) == []
+    assert len(nvim.lua("return Ide.journal.changes('turn')")) == 1

@@ -51,6 +51,7 @@ local MODULES = {
   config = "config",
   config_schema = "config.schema",
   context = "context",
+  context_diff = "context.diff",
   new_errors = "context.hook_context.new_errors",
   unsaved = "context.hook_context.unsaved",
   with_prompt = "context.hook_context.with_prompt",

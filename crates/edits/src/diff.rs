@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, InternedInput};
 
+use crate::lines::split;
+
 /// Limits for the range between the first and last change: the most readable diff up to here, then a fast one, then one
 /// hunk.
 const MAX_READABLE_LINES: usize = 20_000;
@@ -44,8 +46,7 @@ pub(crate) fn between_ends<L: PartialEq>(old: &[L], new: &[L]) -> Hunk {
 /// The hunks of two texts, from top to bottom.
 #[must_use]
 pub fn line_hunks(old: &[u8], new: &[u8]) -> Vec<Hunk> {
-    let lines = |text| <[u8]>::split_inclusive(text, |byte| *byte == b'\n').collect::<Vec<_>>();
-    hunks(&lines(old), &lines(new))
+    hunks(&split(old), &split(new))
 }
 
 /// From top to bottom.

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
+use claude_ide_system::encoding::{self, Utf16};
+
 use crate::blobs::{Blobs, Bytes, Folder, Stored};
 use crate::callers::Caller;
 use crate::history::{Copied, Found, History, Noted, Source, same};
@@ -108,7 +110,7 @@ pub enum Undone {
     Hunk(usize),
 }
 
-/// The CLI reports texts with line feeds and without a byte order mark, whatever the file has.
+/// The CLI reports texts in UTF-8, with line feeds and without this mark, whatever the file has.
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// The record of Claude's changes.
@@ -121,7 +123,7 @@ pub struct Journal {
     revision: u64,
     copied: Copied,
     turns: Turns,
-    /// Contents accepted in a diff that the CLI has not written yet, by path.
+    /// Texts accepted in a diff that the CLI has not written yet, by path.
     accepted: HashMap<Bytes, Bytes>,
     events: Vec<Event>,
 }
@@ -351,7 +353,7 @@ impl Journal {
         }
         // Also if nothing had announced it, and a checkpoint found it.
         let may_be_claudes = matches!(actor, None | Some(Actor::Claude));
-        if may_be_claudes && bytes.is_some() && same(self.accepted.get(&file.path), bytes) {
+        if may_be_claudes && bytes.is_some_and(|bytes| self.has_accepted(&file.path, bytes)) {
             self.accepted.remove(&file.path);
             actor = Some(Actor::Accepted);
         }
@@ -390,9 +392,13 @@ impl Journal {
         }
     }
 
-    /// The user accepted contents that the CLI is about to write: they count as reviewed.
+    /// The user accepted contents that the CLI is about to write, in the form that the file has: they count as reviewed.
     pub fn accepted(&mut self, path: Bytes, contents: Bytes) {
         self.accepted.insert(path, contents);
+    }
+
+    fn has_accepted(&self, path: &Bytes, bytes: &[u8]) -> bool {
+        self.accepted.get(path).is_some_and(|text| FORMS.iter().any(|form| form(text) == bytes))
     }
 
     /// Assigns this editor's writes to an author and turn; `None` ends that.
@@ -446,7 +452,7 @@ impl Journal {
         let known = self.find(&file.real);
         let texts = known.map(|id| self.texts(id)).unwrap_or_default();
         let (before, after) = in_bytes(&edit, &texts);
-        let by_user = edit.by_user || same(self.accepted.get(&file.path), Some(&after));
+        let by_user = edit.by_user || self.has_accepted(&file.path, &after);
         let actor = if by_user { Actor::Accepted } else { Actor::Claude };
         let id = if let Some(id) = known {
             let is_news = self.amend(id, actor, &edit, before.as_deref(), &after);
@@ -592,12 +598,19 @@ impl Journal {
 
 type Form = fn(&[u8]) -> Vec<u8>;
 
-const FORMS: [Form; 4] = [
+const FORMS: [Form; 6] = [
     <[u8]>::to_vec,
     with_carriage_returns,
     |text| [BOM, text].concat(),
     |text| [BOM, with_carriage_returns(text).as_slice()].concat(),
+    in_utf16le,
+    |text| in_utf16le(&with_carriage_returns(text)),
 ];
+
+/// The one form of UTF-16 that the CLI writes (2.1.329).
+fn in_utf16le(text: &[u8]) -> Vec<u8> {
+    encoding::in_utf16le(&String::from_utf8_lossy(text))
+}
 
 fn with_carriage_returns(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + text.len() / 16);
@@ -623,14 +636,11 @@ fn in_bytes(edit: &Reported<'_>, steps: &[Option<Bytes>]) -> (Option<Vec<u8>>, V
         }
     }
     let current = edit.current.unwrap_or_default();
-    let returns = current.windows(2).any(|pair| pair == b"\r\n");
-    let [plain, crlf, bom, bom_crlf] = FORMS;
-    let form = match (current.starts_with(BOM), returns) {
-        (false, false) => plain,
-        (false, true) => crlf,
-        (true, false) => bom,
-        (true, true) => bom_crlf,
+    let (marked, returned) = match Utf16::of(current) {
+        Some(_) => (4, current.windows(4).any(|pair| pair == b"\r\0\n\0")),
+        None => (2 * usize::from(current.starts_with(BOM)), current.windows(2).any(|pair| pair == b"\r\n")),
     };
+    let form = FORMS.get(marked + usize::from(returned)).copied().unwrap_or(<[u8]>::to_vec);
     (edit.before.map(form), form(edit.after))
 }
 

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::diff::{Hunk, between_ends, hunks};
-use crate::lines::{Line, readable, slice, without_nothing};
+use crate::lines::{Line, is_nothing, slice, without_nothing};
 
 /// Limit for splitting a region: lines times hunks.
 const MAX_SPLIT: usize = 20_000_000;
@@ -91,7 +91,7 @@ const fn touch(first: usize, last: usize, other: usize, other_last: usize) -> bo
 
 /// Whether they are equal, or both without text.
 fn same_lines(one: &[Line], other: &[Line]) -> bool {
-    one == other || (readable(one).is_empty() && readable(other).is_empty())
+    one == other || (is_nothing(one) && is_nothing(other))
 }
 
 /// With repeated lines, an insertion or deletion can be placed differently. The place that undoes a region is the one

@@ -4,7 +4,7 @@
 //! other side are kept too.
 
 use crate::diff::{Hunk, hunks};
-use crate::lines::{Line, slice};
+use crate::lines::{Line, slice, split};
 
 /// The result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,8 +119,8 @@ fn beside_each_other(texts: &Texts, cluster: &Cluster) -> Vec<Line> {
 /// Merges two changes of a text. Each line of all three ends with a line feed.
 #[must_use]
 pub fn three_way(base: &[u8], mine: &[u8], theirs: &[u8]) -> Merged {
-    let split = |text: &[u8]| text.split_inclusive(|byte| *byte == b'\n').map(Line::from).collect();
-    let texts = Texts { base: split(base), mine: split(mine), theirs: split(theirs) };
+    let lines = |text| split(text).into_iter().map(Line::from).collect();
+    let texts = Texts { base: lines(base), mine: lines(mine), theirs: lines(theirs) };
     let (mine, theirs) = (hunks(&texts.base, &texts.mine), hunks(&texts.base, &texts.theirs));
     let (mut merged, mut overlaps, mut at) = (Vec::new(), 0, 0);
     for cluster in clusters(&mine, &theirs, Cluster::meets) {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use claude_ide_system::encoding::Utf16;
+
 use crate::blobs::{Blobs, Bytes};
 use crate::callers::CallId;
 use crate::history::{History, Source};
@@ -192,15 +194,17 @@ impl View {
     }
 
     fn hunks(&self, callers: Vec<Vec<CallId>>) -> (Vec<Hunk>, Vec<u8>) {
+        let claudes: Vec<Region> = self.regions.iter().filter(|region| region.state != State::Gone).cloned().collect();
+        let without = encode(&revert(&self.lines, &claudes));
+        let (old, new) = (Utf16::of(&without), self.current.as_deref().and_then(Utf16::of));
         let (mut added, mut removed) = (0, 0);
         let mut hunks = Vec::with_capacity(self.regions.len());
-        let mut claudes = Vec::new();
         for ((index, region), calls) in self.regions.iter().enumerate().zip(callers) {
             hunks.push(Hunk {
                 before_start: (region.start + added).saturating_sub(removed),
-                before: owned(&region.before),
+                before: readable(&region.before, old),
                 start: region.start,
-                after: owned(slice(&self.lines, region.start, region.count)),
+                after: readable(slice(&self.lines, region.start, region.count), new),
                 state: region.state,
                 calls,
                 reviewed: self.waiting.as_ref().is_some_and(|all| self.waiting_without(&[index]).len() == all.len()),
@@ -208,10 +212,9 @@ impl View {
             if region.state != State::Gone {
                 added += region.before.len();
                 removed += region.count;
-                claudes.push(region.clone());
             }
         }
-        (hunks, encode(&revert(&self.lines, &claudes)))
+        (hunks, without)
     }
 
     /// `None` if the user has undone all of it.
@@ -250,12 +253,9 @@ impl View {
     }
 }
 
-fn owned(lines: &[Line]) -> Vec<Box<[u8]>> {
-    readable(lines).into_iter().map(Box::from).collect()
-}
-
 fn is_binary(bytes: Option<&Bytes>) -> bool {
-    bytes.is_some_and(|bytes| bytes.iter().take(BINARY_BYTES).any(|byte| *byte == 0))
+    let has_zero = |bytes: &Bytes| bytes.iter().take(BINARY_BYTES).any(|byte| *byte == 0);
+    bytes.is_some_and(|bytes| has_zero(bytes) && Utf16::of(bytes).is_none())
 }
 
 /// The kind of a change.

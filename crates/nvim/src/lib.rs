@@ -41,7 +41,7 @@ use claude_ide_server::{ClientId, SYMBOL_KINDS, lsp_methods};
 use claude_ide_session::render;
 use claude_ide_session::{Millis, Request, prompt_input};
 use claude_ide_system::worktree::{Repository, Worktree};
-use claude_ide_system::{digest, file};
+use claude_ide_system::{digest, encoding, file};
 use claude_ide_web::Report;
 use serde_json::value::RawValue;
 
@@ -107,6 +107,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("notebook_read", export(notebook_read)),
     ("merge", export(journal::merge)),
     ("diff", export(journal::diff)),
+    ("text", export(text)),
     ("rewrite", export(rewrite)),
     ("overwrite", export(overwrite)),
     ("notebook_put", export(notebook_put)),
@@ -350,6 +351,15 @@ fn render_growth(mut arguments: Arguments) -> Result<Value, Error> {
 /// `digest(bytes)` → 40 digits that tell these bytes from others.
 fn digest_of(mut arguments: Arguments) -> Result<Value, Error> {
     Ok(Value::Json(digest::digest(&arguments.bytes("bytes")?).into()))
+}
+
+/// `text(bytes)` → the text of a file that is not in UTF-8, and its encoding.
+fn text(mut arguments: Arguments) -> Result<Value, Error> {
+    let found = encoding::text(&arguments.bytes("bytes")?);
+    Ok(found.map_or(Value::Nil, |(text, encoding)| {
+        let text = Value::Bytes(text.into_bytes().into());
+        Value::Table(vec![("text", text), ("encoding", Value::Text(encoding))])
+    }))
 }
 
 /// `age(milliseconds)` → a duration in at most four characters.

@@ -1,8 +1,9 @@
 //! Access to the operating system, each thing once: atomic file writes, processes and their groups, the process behind
-//! a connection, interruptible pipes, host names, freed memory, signal masks, git's work trees; and digests of bytes. It blocks, and
-//! knows no protocol and no editor.
+//! a connection, interruptible pipes, host names, freed memory, signal masks, git's work trees; digests of bytes, and which are text. It
+//! blocks, and knows no protocol and no editor.
 
 pub mod digest;
+pub mod encoding;
 pub mod file;
 pub mod group;
 pub mod host;

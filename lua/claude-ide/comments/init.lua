@@ -2,6 +2,7 @@
 -- Who sends them: outbox/comments.lua. What Claude calls: tools/comments.lua.
 local lazy = require("claude-ide.lazy")
 local buffer = lazy("claude-ide.editor.buffer")
+local buffer_bytes = lazy("claude-ide.editor.buffer.bytes")
 local bus = lazy("claude-ide.base.bus")
 local choose = lazy("claude-ide.ui.choose")
 local file = lazy("claude-ide.base.file")
@@ -300,7 +301,8 @@ function M.show_since()
   end
   local path = root .. "/" .. shown.path
   local buf = buffer.loaded(path)
-  local now = buf and target.text(buf) or file.read_now(path, target.MAX_BYTES)
+  local bytes = not buf and file.read_now(path, target.MAX_BYTES)
+  local now = buf and target.text(buf) or bytes and buffer_bytes.text(bytes) or nil
   if now == before then
     return nil, "Nothing has changed in this file since Claude got the comment."
   end

@@ -1,6 +1,7 @@
 -- Finds the files with comments that have another name now: Claude's renames at once, others' when the user comes back to Neovim.
 -- What a file must be to count as one: crates/comments.
 local lazy = require("claude-ide.lazy")
+local buffer_bytes = lazy("claude-ide.editor.buffer.bytes")
 local bus = lazy("claude-ide.base.bus")
 local file = lazy("claude-ide.base.file")
 local git = lazy("claude-ide.server.git")
@@ -24,7 +25,7 @@ local last = {}
 local function look_at(root, path)
   local text = file.read_now(root .. "/" .. path, target.MAX_BYTES)
   if text then
-    store.claim(root, path, text)
+    store.claim(root, path, (buffer_bytes.text(text)))
   end
 end
 

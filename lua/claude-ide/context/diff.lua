@@ -2,6 +2,7 @@
 local patch = require("claude-ide.ui.diffview.patch_text")
 local lazy = require("claude-ide.lazy")
 local buffer = lazy("claude-ide.editor.buffer")
+local buffer_bytes = lazy("claude-ide.editor.buffer.bytes")
 local checkpoints = lazy("claude-ide.edits.journal.checkpoints")
 local counted = lazy("claude-ide.base.counted")
 local ide_path = lazy("claude-ide.base.path")
@@ -76,7 +77,8 @@ function M.review(at, _, done)
     if privacy.withholds(change.path) then
       withheld = withheld + 1
     elseif not change.binary then
-      parts[#parts + 1] = named(change.path, at.cwd, patch.of(change.without, change.current or ""))
+      local before, now = buffer_bytes.text(change.without), buffer_bytes.text(change.current or "")
+      parts[#parts + 1] = named(change.path, at.cwd, patch.of(before, now))
     end
   end
   local text = note(withheld, "private") .. table.concat(parts)

@@ -165,7 +165,7 @@ local function of_disk(path, first, last, done)
     if not disk.bytes then
       return done(nil, disk.problem or vim.fs.basename(path) .. " does not exist")
     end
-    local text = bytes.decode(disk.bytes)
+    local text = bytes.decode((bytes.text(disk.bytes)))
     local buf = own_buffer.create({ lines = text })
     local lacks = is_beyond(buf, first)
     if lacks then

@@ -58,6 +58,7 @@ local update = lazy("claude-ide.library.update")
 ---@field group_end fun(number: integer): boolean?, string? SIGTERM, SIGKILL after three seconds
 ---@field merge fun(base: string, mine: string, theirs: string): { text: string, overlaps: integer }?, string?
 ---@field diff fun(old: string, new: string): integer[]?, string? four numbers a hunk, as in `claude-ide.buffer.Hunk`
+---@field text fun(bytes: string): { text: string, encoding: string }?, string? of a file that is not in UTF-8
 ---@field rewrite fun(path: string, bytes: string, mode?: integer): boolean?, string? whole or not at all, where it stays the same file; mode: of a new one
 ---@field overwrite fun(path: string, bytes: string): boolean?, string? writes into the file as it is
 ---@field notebook_read fun(text: string): claude-ide.notebook.Notebook?, string?

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use super::*;
 use crate::testing::Chance;
 use crate::turns::Prompt;
@@ -442,6 +444,102 @@ fn a_transcript_speaks_of_line_feeds_alone() {
     desk.write(Some("\u{feff}one\r\nTWO\r\n"), None, None);
     assert!(desk.reported(turn, "one\ntwo\n", "one\nTWO\n"));
     assert_eq!(desk.without(Scope::Unreviewed), "\u{feff}one\r\ntwo\r\n");
+}
+
+/// Measured with CLI 2.1.329: it keeps the mark of UTF-16 in what it reports.
+#[test]
+fn a_transcript_speaks_of_utf_16_as_text() {
+    for (feed, mark) in [("\n", "\u{feff}"), ("\r\n", "\u{feff}"), ("\r\n", "")] {
+        let bytes = |text: &str| encoding::in_utf16le(&text.replace('\n', feed));
+        let (before, after) = ("one\n\u{4e0a}\n", "ONE\n\u{4e0a}\n");
+        let mut desk = Desk::new("");
+        let (turn, now) = (desk.prompt(), desk.now());
+        let caller = Caller { call: "call".into(), ended: now.millis };
+        let said = [format!("{mark}{before}"), format!("{mark}{after}")];
+        let current = bytes(after);
+        let reported = Reported {
+            before: Some(said[0].as_bytes()),
+            after: said[1].as_bytes(),
+            current: Some(&current),
+            turn,
+            by_user: false,
+            caller: &caller,
+        };
+        let file = Opened { real: b"/project/other".as_slice().into(), ..opened() };
+        assert!(desk.journal.reported(file, reported, now));
+        let id = desk.journal.find(b"/project/other").unwrap();
+        let change = desk.journal.change(id, Scope::Unreviewed, Now::Disk(Some(&current))).unwrap();
+        assert_eq!((change.without, change.binary), (bytes(before), false));
+        let [hunk] = change.hunks.as_slice() else { panic!("{:?}", change.hunks) };
+        assert_eq!(hunk.calls, [Arc::from("call")]);
+        assert_eq!(hunk.before, [Box::from("\u{feff}one".as_bytes())]);
+    }
+}
+
+#[test]
+fn utf_16_is_reviewed_like_the_same_text_in_utf_8() {
+    let in_16 = |text: &[u8]| encoding::in_utf16le(str::from_utf8(text).unwrap());
+    let mut checked = 0;
+    for seed in 0..400 {
+        let mut chance = Chance::new(seed);
+        let (mut one, mut other) = (Journal::default(), Journal::default());
+        let mut lines: Vec<&str> = vec!["a\n", "\u{4e0a}\n", "c\r\n", "\u{10a}\n", "e\n", "\u{1f600}\n"];
+        let mut text = String::new();
+        for step in 0..chance.from(2, 6) {
+            let at = chance.from(0, lines.len());
+            lines.splice(
+                at..(at + chance.from(0, 2)).min(lines.len()),
+                chance.is(70).then_some(["X\n", "\u{a0a}\n"][step % 2]),
+            );
+            text = format!("\u{feff}{}", lines.concat());
+            if chance.is(30) {
+                text = text.trim_end_matches('\n').to_owned();
+            }
+            let now = Moment { nanos: u64::try_from(step).unwrap() + 1, millis: 1 };
+            for (journal, bytes) in [(&mut one, text.clone().into_bytes()), (&mut other, in_16(text.as_bytes()))] {
+                let (id, _) = journal.open(opened(), Some(&bytes), now);
+                let turn = journal.turns().current(1, 1).id;
+                let actor = if step % 3 == 2 { Actor::User } else { Actor::Claude };
+                journal.note(id, Some(&bytes), Some(actor), Some(turn), now);
+            }
+        }
+        let id = FileId(1);
+        let wide = in_16(text.as_bytes());
+        let (now, now_16) = (Now::Disk(Some(text.as_bytes())), Now::Disk(Some(&wide)));
+        let (change, change_16) = (one.change(id, Scope::All, now), other.change(id, Scope::All, now_16));
+        let (Some(change), Some(change_16)) = (&change, &change_16) else {
+            assert_eq!(change.is_none(), change_16.is_none(), "{seed}");
+            continue;
+        };
+        assert_eq!(change.hunks, change_16.hunks, "{seed}");
+        assert_eq!(in_16(&change.without), change_16.without, "{seed}");
+        assert!(!change_16.binary);
+        for which in (0..change.hunks.len()).map(Undone::Hunk).chain([Undone::All]) {
+            let undone = |journal: &mut Journal, now| journal.undo(id, Scope::All, now, which).unwrap().bytes.unwrap();
+            assert_eq!(in_16(&undone(&mut one, now)), undone(&mut other, now_16), "{seed} {which:?}");
+            checked += 1;
+        }
+    }
+    assert!(checked > 500, "{checked}");
+}
+
+#[test]
+fn an_edit_accepted_as_text_is_reviewed_in_any_form_that_is_written() {
+    for (before, after) in [("a\r\n", "b\r\n"), ("\u{feff}a\n", "\u{feff}b\n")] {
+        let mut desk = Desk::new(before);
+        let (_, now) = (desk.prompt(), desk.now());
+        desk.journal.before_edit(1, opened(), Some(before.as_bytes()), now);
+        desk.journal.accepted(FILE.into(), b"b\n".as_slice().into());
+        desk.write(Some(after), None, None);
+        assert_eq!(desk.change(Scope::Unreviewed), None, "{after:?}");
+    }
+    let mut desk = Desk::new("");
+    let (_, now) = (desk.prompt(), desk.now());
+    let (before, after) = (encoding::in_utf16le("a\n"), encoding::in_utf16le("b\n"));
+    desk.journal.before_edit(1, opened(), Some(&before), now);
+    desk.journal.accepted(FILE.into(), "\u{feff}b\n".as_bytes().into());
+    desk.journal.note(desk.id, Some(&after), None, None, now);
+    assert_eq!(desk.journal.change(desk.id, Scope::Unreviewed, Now::Disk(Some(&after))), None);
 }
 
 #[test]

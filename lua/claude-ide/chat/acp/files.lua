@@ -202,8 +202,7 @@ end
 ---@return string bytes UTF-8 if the file has no other encoding, or one that cannot represent the text
 function M.in_its_encoding(path, text, bytes)
   local buf = buffer.loaded_file(path)
-  local is_latin1 = not buf and bytes and buffer_bytes.is_latin1(bytes)
-  local encoding = buf and vim.bo[buf].fileencoding or is_latin1 and "latin1" or ""
+  local encoding = buf and vim.bo[buf].fileencoding or select(2, buffer_bytes.text(bytes or ""))
   return format.encoded(text, encoding) or text
 end
 
@@ -268,8 +267,8 @@ function M.write(chat, ask, answer, request)
   edit.read_and_show(request, function(done)
     current_text.read(path, done)
   end, function(disk)
-    local bytes = disk.bytes
-    if bytes and bytes == M.in_its_encoding(path, edit.as_written(bytes, contents), bytes) then
+    local bytes, before = disk.bytes, disk.bytes and buffer_bytes.text(disk.bytes)
+    if bytes and bytes == M.in_its_encoding(path, edit.as_written(before, contents), bytes) then
       return answer({}) -- it is that already
     end
     edit.ask(request)

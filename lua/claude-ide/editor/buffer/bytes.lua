@@ -2,7 +2,7 @@
 -- Invariants: `encode(decode(bytes))` is `bytes`, for any bytes. Edited text keeps the original's line ending, final newline and byte
 -- order mark.
 local lazy = require("claude-ide.lazy")
-local position = lazy("claude-ide.base.position")
+local native = lazy("claude-ide.library.native")
 
 local M = {}
 
@@ -46,19 +46,16 @@ function M.size(lines)
   return bytes
 end
 
----Whether bytes are neither UTF-8 nor UTF-16 with a byte order mark: Neovim then reads them as Latin-1, without loss.
+---Decodes a file's bytes, as Neovim does. The byte order mark of UTF-16 stays in the text.
 ---@param bytes string
----@return boolean
-function M.is_latin1(bytes)
-  local has_utf16_bom = bytes:find("^\254\255") or bytes:find("^\255\254")
-  return not has_utf16_bom and position.valid(bytes) ~= bytes
-end
-
----Decodes a file's bytes; text that is not UTF-8 is read as Latin-1.
----@param bytes string
----@return string
+---@return string text UTF-8
+---@return string encoding as in 'fileencoding'
 function M.text(bytes)
-  return M.is_latin1(bytes) and vim.iconv(bytes, "latin1", "utf-8") or bytes
+  local found = bytes:find("[\128-\255]") and native.text(bytes)
+  if found then
+    return found.text, found.encoding
+  end
+  return bytes, "utf-8"
 end
 
 ---@param text string
@@ -188,9 +185,10 @@ function M.with_lf(text)
 end
 
 ---@param bytes string
----@return string text without the parts that the CLI preserves on disk regardless of the answer: byte order mark and CRLF
+---@return string text without what the CLI preserves on disk regardless of the answer: encoding, byte order mark and CRLF
 local function as_the_cli_compares(bytes)
-  return M.with_lf(bytes:sub(1, #BOM) == BOM and bytes:sub(#BOM + 1) or bytes)
+  local text = M.text(bytes)
+  return M.with_lf(text:sub(1, #BOM) == BOM and text:sub(#BOM + 1) or text)
 end
 
 ---Whether the CLI takes two texts as equal. For a CRLF file, it proposes LF and writes CRLF.

@@ -4,6 +4,7 @@ local file = require("claude-ide.base.file")
 local lazy = require("claude-ide.lazy")
 local anchor = lazy("claude-ide.editor.buffer.anchor")
 local buffer = lazy("claude-ide.editor.buffer")
+local buffer_bytes = lazy("claude-ide.editor.buffer.bytes")
 local buffer_format = lazy("claude-ide.editor.buffer.format")
 local buffer_patch = lazy("claude-ide.editor.buffer.patch")
 local log = lazy("claude-ide.base.log")
@@ -51,6 +52,27 @@ function M.decoding(buf)
     fileformats = vim.o.fileformats,
     carriage = first:sub(-1) == "\r",
   }
+end
+
+---What a buffer has to hold for its file to have these bytes, in the encoding that it has.
+---@param buf integer loaded
+---@param bytes string
+---@return string[]? lines nil: Neovim has to read the file itself
+---@return claude-ide.buffer.Format? format
+function M.decode(buf, bytes)
+  local now, _, found = M.decoding(buf), buffer_bytes.text(bytes)
+  if not buffer_format.is_utf8(now.fileencoding) then
+    local is_detected = found ~= "latin1" and found ~= now.fileencoding and bytes:find("[\128-\255]")
+    if is_detected and not stamp.is_chosen(buf, "fileencoding") then
+      return nil -- Neovim would read it in that encoding
+    end
+    local text = buffer_format.decoded(bytes, now.fileencoding)
+    if not text then
+      return nil
+    end
+    bytes, now.fileencoding = text, ""
+  end
+  return buffer_format.decode(bytes, now)
 end
 
 local OF_OPENING = "FileType,Syntax"

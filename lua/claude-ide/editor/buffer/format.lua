@@ -25,11 +25,30 @@ end
 function M.encoded(text, fileencoding)
   if M.is_utf8(fileencoding) then
     return text
-  elseif fileencoding:find("^u[ct][sf]") then
-    return nil -- UTF-16 and other multi-byte Unicode
   end
-  local bytes = vim.iconv(text, "utf-8", fileencoding)
-  return bytes and vim.iconv(bytes, fileencoding, "utf-8") == text and bytes or nil
+  local is_big = fileencoding == "utf-16"
+  local name = is_big and "utf-16le" or fileencoding -- without a byte order, iconv takes the machine's
+  if name:find("^u[ct][sf]") and name ~= "utf-16le" then
+    return nil -- other multi-byte Unicode
+  end
+  local bytes = vim.iconv(text, "utf-8", name)
+  if not bytes or vim.iconv(bytes, name, "utf-8") ~= text then
+    return nil
+  end
+  return is_big and bytes:gsub("(.)(.)", "%2%1") or bytes
+end
+
+---Decodes a file's bytes in an encoding.
+---@param bytes string
+---@param fileencoding string
+---@return string? text UTF-8; nil: it would not become these bytes again
+function M.decoded(bytes, fileencoding)
+  if M.is_utf8(fileencoding) then
+    return bytes
+  end
+  local found, encoding = of_bytes.text(bytes)
+  local text = encoding == fileencoding and found or vim.iconv(bytes, fileencoding, "utf-8")
+  return text and M.encoded(text, fileencoding) == bytes and text or nil
 end
 
 ---The format in which `:write` would write a buffer.

@@ -4,6 +4,7 @@ local lazy = require("claude-ide.lazy")
 local announce = lazy("claude-ide.edits.journal.announce")
 local buffer = lazy("claude-ide.editor.buffer")
 local files = lazy("claude-ide.base.file")
+local format = lazy("claude-ide.editor.buffer.format")
 local observe = lazy("claude-ide.edits.journal.observe")
 local path = lazy("claude-ide.base.path")
 local stamp = lazy("claude-ide.editor.buffer.stamp")
@@ -81,10 +82,7 @@ function M.text(file, among)
   local buf, behind = unsaved(file, among or M.unsaved())
   if buf and not behind then
     local text, encoding = buffer.text(buf), vim.bo[buf].fileencoding
-    if encoding ~= "" and encoding ~= "utf-8" then
-      text = vim.iconv(text, "utf-8", encoding) or text
-    end
-    return "unsaved", text
+    return "unsaved", format.encoded(text, encoding) or vim.iconv(text, "utf-8", encoding) or text
   end
   local bytes, why_not = files.read_now(file.path, MAX_BYTES)
   -- What has become a folder, a pipe or the like, or lies behind a link now, is a file that was deleted.

@@ -10,7 +10,6 @@ local native = lazy("claude-ide.library.native")
 local option = lazy("claude-ide.base.option")
 local patch = lazy("claude-ide.editor.buffer.patch")
 local paths = lazy("claude-ide.base.path")
-local position = lazy("claude-ide.base.position")
 local stamp = lazy("claude-ide.editor.buffer.stamp")
 
 local M = {}
@@ -145,27 +144,6 @@ function M.replace(path, target, since)
   return ok or nil, err
 end
 
----What a buffer has to hold for its file to have these bytes, in the encoding that it has.
----@param buf integer loaded
----@param bytes string
----@return string[]? lines nil: Neovim has to read the file itself
----@return claude-ide.buffer.Format? format
-local function decode(buf, bytes)
-  local now, encoding = disk.decoding(buf), vim.bo[buf].fileencoding
-  if not buffer_format.is_utf8(encoding) then
-    local is_chosen = stamp.is_chosen(buf, "fileencoding")
-    if not is_chosen and bytes:find("[\128-\255]") and position.valid(bytes) == bytes then
-      return nil -- as UTF-8
-    end
-    local text = vim.iconv(bytes, encoding, "utf-8")
-    if not text or buffer_format.encoded(text, encoding) ~= bytes then
-      return nil
-    end
-    bytes, now.fileencoding = text, ""
-  end
-  return buffer_format.decode(bytes, now)
-end
-
 ---Makes a buffer read its file in the encoding and format that it has.
 ---@param buf integer loaded, unmodified
 local function read_again(buf)
@@ -195,7 +173,7 @@ function M.through_buffer(path, bytes, mode, since)
   buf = buf or hidden.load(path)
   local lines, format
   if buf then
-    lines, format = decode(buf, bytes)
+    lines, format = disk.decode(buf, bytes)
   end
   if not buf or not lines or not format then
     -- Too large for a hidden buffer, or in an encoding that Neovim has to read itself.

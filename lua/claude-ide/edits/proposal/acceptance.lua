@@ -32,7 +32,7 @@ end
 ---@param text string accepted
 ---@return boolean
 local function is_same_to_the_cli(now, text)
-  local on_disk = now.disk.bytes
+  local on_disk = now.disk.bytes and buffer_bytes.text(now.disk.bytes)
   if not on_disk then
     return false
   elseif now.format.eol == "\r\n" then

@@ -71,13 +71,7 @@ function M.present(path, disk)
   if buf and vim.bo[buf].modified then
     return of_buffer(buf, disk)
   end
-  local bytes = buffer_bytes.text(disk.bytes or "")
-  local encoding = bytes:find("^\255\254") and "utf-16le" or bytes:find("^\254\255") and "utf-16be"
-  if encoding then
-    local text = vim.iconv(bytes:sub(3), encoding, "utf-8")
-    bytes = text and "\239\187\191" .. text or bytes -- the proposal has a byte order mark, too
-  end
-  local lines, format = buffer_bytes.decode(bytes)
+  local lines, format = buffer_bytes.decode((buffer_bytes.text(disk.bytes or "")))
   return {
     lines = lines,
     format = format,

@@ -1,5 +1,6 @@
 -- Finds the changes of a file that are of comments only, by tree-sitter: without their comments both texts have the same code there.
 local lazy = require("claude-ide.lazy")
+local buffer_bytes = lazy("claude-ide.editor.buffer.bytes")
 local hunks = lazy("claude-ide.edits.review.hunks")
 
 local M = {}
@@ -98,10 +99,11 @@ end
 ---@return claude-ide.journal.Hunk[]? found
 ---@return string? err
 function M.find(change, filetype)
-  local old, new = change.without, change.current
-  if change.kind ~= "modified" or change.binary or not new then
+  if change.kind ~= "modified" or change.binary or not change.current then
     return {}
-  elseif #old + #new > MAX_BYTES then
+  end
+  local old, new = buffer_bytes.text(change.without), buffer_bytes.text(change.current)
+  if #old + #new > MAX_BYTES then
     return nil, "Comments are not recognized: the file is too large."
   end
   local language = vim.treesitter.language.get_lang(filetype) or filetype

@@ -4,7 +4,6 @@ local buffer = lazy("claude-ide.editor.buffer")
 local buffer_bytes = lazy("claude-ide.editor.buffer.bytes")
 local buffer_marks = lazy("claude-ide.ui.buffer_marks")
 local disk = lazy("claude-ide.editor.buffer.disk")
-local format = lazy("claude-ide.editor.buffer.format")
 local hidden = lazy("claude-ide.editor.buffer.hidden")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local patch = lazy("claude-ide.editor.buffer.patch")
@@ -44,7 +43,8 @@ end
 ---@param bytes? string
 ---@return string[]
 local function readable(bytes)
-  local lines = buffer_bytes.split(bytes or "", "\n")
+  local text = buffer_bytes.text(bytes or "")
+  local lines = buffer_bytes.split(text:gsub("^" .. buffer_bytes.BOM, ""), "\n")
   if lines[#lines] == "" then
     lines[#lines] = nil
   end
@@ -117,7 +117,7 @@ function M.lines_before(entry, file)
   end
   local change = entry.change
   local bytes = change.moved_from and change.current or change.without
-  local lines = not M.is_ours(file) and format.decode(bytes, disk.decoding(file))
+  local lines = not M.is_ours(file) and disk.decode(file, bytes)
   if not lines then
     lines = readable(bytes)
   end

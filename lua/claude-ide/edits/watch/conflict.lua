@@ -24,7 +24,7 @@ local M = {}
 ---@param bytes string
 ---@return integer
 local function scratch(buf, words, bytes)
-  local lines = buffer_format.decode(bytes, buffer_disk.decoding(buf))
+  local lines = buffer_disk.decode(buf, bytes)
   lines = lines or vim.split(bytes:gsub("\n$", ""), "\n", { plain = true })
   for i, line in ipairs(lines) do
     lines[i] = line:gsub("\n", "\0")
@@ -276,10 +276,9 @@ end
 ---@return string[]? merged nil: not possible
 ---@return string? err
 local function merge(buf, theirs)
-  local decoding = buffer_disk.decoding(buf)
   local base = conflicts[buf].base
-  local before = base and buffer_format.decode(base, decoding)
-  local disk = buffer_format.decode(theirs, decoding)
+  local before = base and buffer_disk.decode(buf, base)
+  local disk = buffer_disk.decode(buf, theirs)
   if not before or not disk then
     return nil, "The text before both changes is not known."
   end
