@@ -182,6 +182,28 @@ def test_a_path_with_a_nul_is_none(begin_acp, tmp_path):
     nvim.wait(lambda: [one["code"] for one in answers(nvim)] == [-32602] * 2, what="the answers")
 
 
+@pytest.mark.parametrize("order", ["le", "be"])
+def test_a_file_in_utf_16_is_read_as_text_and_keeps_its_bytes(begin_acp, tmp_path, order):
+    def in_bytes(text):
+        return f"\ufeff{text}".encode(f"utf-16-{order}")
+
+    names = ["closed.txt", "open.txt"]
+    nvim = begin_acp(files=dict.fromkeys(names, in_bytes("\u4e0a\r\none\r\n")))
+    nvim.lua("vim.fn.bufload(vim.fn.bufadd('open.txt'))")
+    for name in names:
+        path = tmp_path / "project" / name
+        say(nvim, "\n".join([request("fs/read_text_file", path=str(path)), write(path, "\u4e0a\nONE\n")]))
+        wait_diff(nvim)
+        nvim.wait_screen(f"{name} +1 −1")
+        accept(nvim)
+        wait_idle(nvim)
+        assert answers(nvim)[-2]["content"].lstrip("\ufeff") == "\u4e0a\r\none\r\n"
+        assert path.read_bytes() == in_bytes("\u4e0a\r\nONE\r\n")
+    say(nvim, write(path, "\u4e0a\nONE\n"))  # it is that already
+    wait_idle(nvim)
+    assert nvim.lua("return Ide.proposal.count()") == 0
+
+
 def test_a_file_keeps_its_encoding_where_it_has_a_word_for_all(begin_acp, tmp_path):
     names = [f"{number}.txt" for number in range(4)]
     nvim = begin_acp(files=dict.fromkeys(names, "é\none\n".encode("latin1")))

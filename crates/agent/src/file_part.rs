@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Read as _};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::PathBuf;
 
+use claude_ide_system::encoding;
 use rustix::fs::{Mode, OFlags};
 use serde::Deserialize;
 
@@ -33,8 +34,7 @@ pub struct FilePart {
 }
 
 impl FilePart {
-    /// Reads the lines: as Latin-1 if they are not UTF-8, as Neovim does, so that no byte is lost; invalid UTF-16
-    /// becomes U+FFFD. Blocks on the disk.
+    /// Reads the lines as UTF-8, whatever the file's encoding is. Blocks on the disk.
     pub(crate) fn read(&self) -> Result<String, ReplyError> {
         let path = self.path.display();
         let fail = |why: String| ReplyError { code: ReplyCode::Failed, message: format!("{path}: {why}") };
@@ -54,7 +54,7 @@ impl FilePart {
             return Err(fail(format!("not a file but a {}", name(kind))));
         }
         match self.lines_of(file) {
-            Ok(Some(lines)) => Ok(lines.into_text()),
+            Ok(Some(lines)) => Ok(lines),
             Ok(None) => Err(ReplyError {
                 code: ReplyCode::Failed,
                 message: format!("{path} is too large: ask for a part of it"),
@@ -64,15 +64,23 @@ impl FilePart {
     }
 
     /// `None`: the limit is exceeded.
-    fn lines_of(&self, file: File) -> io::Result<Option<Lines>> {
+    fn lines_of(&self, file: File) -> io::Result<Option<String>> {
         let room = u64::try_from(self.most_bytes).unwrap_or(u64::MAX).saturating_add(1);
         let mut bytes = Vec::new();
         let mut reader = BufReader::with_capacity(64 * 1024, file);
-        let beginning = reader.fill_buf()?;
-        let is_utf16 = UTF16_MARKS.iter().any(|mark| beginning.starts_with(mark));
+        if matches!(reader.fill_buf()?, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) {
+            // Perhaps UTF-16, of which only the whole can tell.
+            reader.take(room).read_to_end(&mut bytes)?;
+            let first = self.line.unwrap_or(1).max(1);
+            let wanted = first..first.saturating_add(self.limit.unwrap_or(u64::MAX));
+            let is_whole = bytes.len() <= self.most_bytes;
+            let text = into_text(bytes);
+            let lines = text.split_inclusive('\n').zip(1..).filter(|(_, number)| wanted.contains(number));
+            return Ok(is_whole.then(|| lines.map(|(line, _)| line).collect()));
+        }
         for _ in 1..self.line.unwrap_or(1) {
             if reader.skip_until(b'\n')? == 0 {
-                return Ok(Some(Lines { bytes, is_utf16 }));
+                return Ok(Some(String::new()));
             }
         }
         let mut reader = reader.take(room);
@@ -86,27 +94,13 @@ impl FilePart {
                 }
             }
         }
-        Ok((bytes.len() <= self.most_bytes).then_some(Lines { bytes, is_utf16 }))
+        Ok((bytes.len() <= self.most_bytes).then(|| into_text(bytes)))
     }
 }
 
-/// Byte order marks.
-const UTF16_MARKS: [[u8; 2]; 2] = [[0xff, 0xfe], [0xfe, 0xff]];
-
-/// The bytes of the lines.
-struct Lines {
-    bytes: Vec<u8>,
-    is_utf16: bool,
-}
-
-impl Lines {
-    fn into_text(self) -> String {
-        match String::from_utf8(self.bytes) {
-            Ok(text) => text,
-            Err(error) if self.is_utf16 => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-            Err(error) => error.as_bytes().iter().copied().map(char::from).collect(),
-        }
-    }
+fn into_text(bytes: Vec<u8>) -> String {
+    let text = encoding::text(&bytes);
+    text.map_or_else(|| String::from_utf8(bytes).unwrap_or_default(), |(text, _)| text)
 }
 
 fn name(kind: FileType) -> &'static str {
@@ -171,8 +165,11 @@ mod tests {
         let path = folder.path().join("a.txt");
         fs::write(&path, b"\xe9\n\0\xff").unwrap();
         assert_eq!(part(&path, None, None).read().unwrap(), "\u{e9}\n\0\u{ff}");
-        fs::write(&path, b"\xff\xfea\0").unwrap();
-        assert_eq!(part(&path, None, None).read().unwrap(), "\u{fffd}\u{fffd}a\0");
+        fs::write(&path, encoding::in_utf16le("a\r\n\u{4e0a}\nb")).unwrap();
+        assert_eq!(part(&path, None, None).read().unwrap(), "\u{feff}a\r\n\u{4e0a}\nb");
+        assert_eq!(part(&path, Some(2), Some(1)).read().unwrap(), "\u{4e0a}\n");
+        fs::write(&path, b"\xff\xfea\nb\nc").unwrap();
+        assert_eq!(part(&path, Some(2), Some(1)).read().unwrap(), "b\n");
     }
 
     #[test]
