@@ -4,7 +4,9 @@ import re
 
 import pytest
 from chat_steps import begin, say, wait_idle, wait_text
+from review_steps import A, B, review, turn
 from test_chat_context import expand
+from test_decide import ask
 from transcript_files import Transcript, conversation
 from transcript_steps import go_to, press, show, wait_named
 
@@ -230,3 +232,36 @@ def test_the_file_before_stays_the_one_before(start_nvim, tmp_path):
     ours.rename(buf, "two")
     """)
     assert nvim.lua(NAMES)[1] == "a\nb|'\"\\.txt (two)"
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize(
+    "kind", ["board", "transcript", "answer", "review", "choices", "mcp", "prompt", "question", "keys"]
+)
+def test_q_ends_a_macro_before_it_closes_a_window(start_nvim, connect, sessions, project, kind):
+    sessions.write(project, ("one", "two"), title="A title")
+    opts = {"terminal": {"command": ["sh", "-c", "cat", "x"]}}
+    nvim = start_nvim(files={"a.txt": A, "b.txt": B}, args=["b.txt"], opts=opts)
+    if kind == "review":
+        turn(nvim, connect(nvim), a_txt=A.upper(), b_txt=B.upper())
+        review(nvim)
+    elif kind == "question":
+        ask(connect(nvim))
+        nvim.wait_kind(kind)
+    else:
+        command = {"answer": "context", "choices": "sessions", "prompt": "chat", "keys": "board"}.get(kind, kind)
+        nvim.cmd(f"Claude {command}")
+        if kind == "keys":
+            nvim.keys("g?")
+        nvim.wait_kind(kind)
+    nvim.keys_count()
+    here = "return { vim.api.nvim_get_current_buf(), vim.api.nvim_get_current_win() }"
+    before = nvim.lua(here)
+    nvim.lua("vim.api.nvim_feedkeys('qa', 'n', false)")  # elsewhere a user types it
+    nvim.wait("vim.fn.reg_recording() == 'a'")
+    nvim.keys("lhq")
+    nvim.wait("vim.fn.reg_recording() == ''", what="the macro to end")
+    assert nvim.lua("return vim.fn.getreg('a')") == "lh"
+    assert nvim.lua(here) == before
+    nvim.keys("q")
+    nvim.wait(lambda: nvim.lua(here)[0] != before[0], what="the window to close")

@@ -1,5 +1,6 @@
 -- `:Claude mcp`: shows how other agents connect to the editor's tools.
 local lazy = require("claude-ide.lazy")
+local key = lazy("claude-ide.ui.key")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local server = lazy("claude-ide.server")
 
@@ -64,7 +65,7 @@ function M.show()
   local height = math.min(#lines, math.max(vim.o.lines - 6, 1))
   local win = vim.api.nvim_open_win(buf, true, { win = -1, split = "below", height = height })
   vim.wo[win][0].wrap = false
-  vim.keymap.set("n", "q", "<C-w>c", { buffer = buf, desc = "Close" })
+  key.map(buf, "q", "close this", "<C-w>c")
   vim.fn.search("^claude mcp add")
   return true
 end

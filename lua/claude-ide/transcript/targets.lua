@@ -7,6 +7,7 @@ local bus = lazy("claude-ide.base.bus")
 local edit = lazy("claude-ide.transcript.edit")
 local file_link = lazy("claude-ide.ui.file_link")
 local guard = lazy("claude-ide.ui.guard")
+local key = lazy("claude-ide.ui.key")
 local loader = lazy("claude-ide.transcript.loader")
 local native = lazy("claude-ide.library.native")
 local notice = lazy("claude-ide.base.notice")
@@ -160,12 +161,7 @@ local function show_text(block, argument)
     bo = { bufhidden = "wipe", modifiable = false },
   })
   vim.cmd("belowright sbuffer " .. buf)
-  vim.keymap.set(
-    "n",
-    "q",
-    "<Cmd>close<CR>",
-    { buffer = buf, nowait = true, desc = "Claude Code: close the text" }
-  )
+  key.map(buf, "q", "close the text", "<Cmd>close<CR>")
 end
 
 ---Reads the block of a cut text in full.

@@ -3,6 +3,7 @@
 local lazy = require("claude-ide.lazy")
 local buffer_marks = lazy("claude-ide.ui.buffer_marks")
 local config = lazy("claude-ide.config")
+local key = lazy("claude-ide.ui.key")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local paths = lazy("claude-ide.base.path")
 local text_float = lazy("claude-ide.ui.text_float")
@@ -68,8 +69,7 @@ end
 ---@param modes? string|string[] default: normal mode
 function M.map(buf, option, run, modes)
   for _, lhs in ipairs(option.keys) do
-    local opts = { buffer = buf, nowait = true, silent = true, desc = "Claude Code: " .. option.desc }
-    vim.keymap.set(modes or "n", lhs, run, opts)
+    key.map(buf, lhs, option.desc, run, modes)
   end
 end
 
@@ -172,8 +172,7 @@ function M.open(options, others, opts)
     end
   end
   for _, lhs in ipairs(vim.list_extend({ "q", "<Esc>", "g?", "<CR>" }, opts.help or {})) do
-    local map = { buffer = buf, nowait = true, desc = "Claude Code: close the list of keys" }
-    vim.keymap.set("n", lhs, close, map)
+    key.map(buf, lhs, "close the list of keys", close)
   end
   vim.api.nvim_create_autocmd("WinLeave", {
     buffer = buf,

@@ -1,5 +1,6 @@
 -- A float with the page's address, and a QR code of it.
 local lazy = require("claude-ide.lazy")
+local key = lazy("claude-ide.ui.key")
 local native = lazy("claude-ide.library.native")
 local notice = lazy("claude-ide.base.notice")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
@@ -45,15 +46,12 @@ end
 ---@param url string
 ---@param close fun()
 local function set_keys(buf, url, close)
-  local function map(key, desc, action)
-    vim.keymap.set("n", key, action, { buffer = buf, nowait = true, desc = "Claude: " .. desc })
-  end
-  map("q", "close", close)
-  map("<Esc>", "close", close)
-  map("y", "copy the address", function()
+  key.map(buf, "q", "close", close)
+  key.map(buf, "<Esc>", "close", close)
+  key.map(buf, "y", "copy the address", function()
     copy(url, "The address")
   end)
-  map("t", "copy the token", function()
+  key.map(buf, "t", "copy the token", function()
     local info = web.info()
     if info then
       copy(info.token, "The token")

@@ -3,6 +3,7 @@ local lazy = require("claude-ide.lazy")
 local change_keys = lazy("claude-ide.ui.diffview.change_keys")
 local comments_keys = lazy("claude-ide.comments.keys")
 local comparison = lazy("claude-ide.edits.review.comparison")
+local ui_key = lazy("claude-ide.ui.key")
 local key_list = lazy("claude-ide.ui.key_list")
 local list = lazy("claude-ide.ui.diffview.list")
 local notice = lazy("claude-ide.base.notice")
@@ -215,13 +216,14 @@ local function map(buf, lhs, action, view, mode)
   local before = map_of(buf, lhs, mode)
   local keys, flags, kept = keep_map(buf, lhs, before, mode)
   local desc = "Claude Code: " .. action.desc
-  vim.keymap.set(mode, lhs, function()
+  local function press()
     if not view or vim.tbl_contains(vim.tbl_values(view.wins), vim.api.nvim_get_current_win()) then
       action.run(view)
     else
       vim.api.nvim_feedkeys(vim.v.count > 0 and vim.v.count .. keys or keys, flags, false)
     end
-  end, { buffer = buf, nowait = true, desc = desc })
+  end
+  ui_key.map(buf, lhs, action.desc, press, mode)
   return function()
     if not vim.api.nvim_buf_is_valid(buf) then
       return
@@ -231,7 +233,7 @@ local function map(buf, lhs, action, view, mode)
     if map_of(buf, lhs, mode).desc ~= desc then
       return -- remapped by another plugin
     end
-    pcall(vim.keymap.del, mode, lhs, { buffer = buf })
+    ui_key.unmap(buf, lhs, mode)
     if before.buffer == 1 then
       put_map(buf, before, mode)
     end

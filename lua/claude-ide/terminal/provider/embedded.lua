@@ -6,6 +6,7 @@ local lazy = require("claude-ide.lazy")
 local buffer_marks = lazy("claude-ide.ui.buffer_marks")
 local closing_guard = lazy("claude-ide.ui.guard.closing")
 local config = lazy("claude-ide.config")
+local key = lazy("claude-ide.ui.key")
 local keymaps = lazy("claude-ide.terminal.keymaps")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local paste = lazy("claude-ide.terminal.paste")
@@ -109,9 +110,9 @@ local function keep_text(host, handle)
     command = "stopinsert",
     desc = "Claude Code: keep the text of the ended terminal",
   })
-  vim.keymap.set("n", "q", function()
+  key.map(handle.buf, "q", "close the ended terminal", function()
     dispose(host, handle)
-  end, { buffer = handle.buf, desc = "Claude Code: close the ended terminal" })
+  end)
 end
 
 ---The process has exited. After an error the window stays open to show its output.

@@ -4,6 +4,7 @@
 local times = require("claude-ide.base.guard_times")
 local lazy = require("claude-ide.lazy")
 local guard_typing = lazy("claude-ide.ui.guard.typing")
+local key = lazy("claude-ide.ui.key")
 local notice = lazy("claude-ide.base.notice")
 local redraw = lazy("claude-ide.base.redraw")
 
@@ -252,13 +253,13 @@ end
 ---@param run fun(lhs: string)
 function M.map(buf, keys, desc, run)
   for _, lhs in ipairs(keys) do
-    vim.keymap.set("n", lhs, function()
+    key.map(buf, lhs, desc, function()
       if M.accepts_key(buf) then
         run(lhs)
       else
         M.say_too_soon(buf)
       end
-    end, { buffer = buf, nowait = true, silent = true, desc = "Claude Code: " .. desc })
+    end)
   end
 end
 
