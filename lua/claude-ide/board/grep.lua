@@ -9,6 +9,7 @@ local file_window = lazy("claude-ide.ui.file_window")
 local grep_text = lazy("claude-ide.sessions.grep_text")
 local hit_buffer = lazy("claude-ide.board.hit_buffer")
 local interrupt_key = lazy("claude-ide.ui.interrupt_key")
+local modifiers = lazy("claude-ide.ui.modifiers")
 local notice = lazy("claude-ide.base.notice")
 local phrases = lazy("claude-ide.sessions.phrases")
 local sessions = lazy("claude-ide.sessions")
@@ -31,6 +32,7 @@ local MAX_TITLE = 60
 ---@field case_sensitive? boolean nil: only if the pattern has an upper-case letter
 
 ---@class claude-ide.sessions.Search
+---@field open_list fun()
 ---@field pattern string
 ---@field list integer id of the quickfix list
 ---@field cancel fun()[]
@@ -165,7 +167,7 @@ local function list_gathered(search, all)
   grep_text.change(search.list, { items = items })
   if first then
     local current = vim.api.nvim_get_current_win()
-    vim.cmd("botright copen")
+    search.open_list()
     if not file_window.may_focus() then
       vim.api.nvim_set_current_win(current)
     end
@@ -300,6 +302,9 @@ function M.start(pattern, options)
     summaries = {},
     alike = {},
     incomplete = false,
+    open_list = modifiers.keep(function()
+      vim.cmd.copen({ mods = modifiers.of_command({ split = "botright" }) })
+    end),
   }
   running = search
   -- Titles first: they arrive at once, and hits are listed below their session.

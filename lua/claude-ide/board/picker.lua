@@ -9,6 +9,7 @@ local clock = lazy("claude-ide.base.clock")
 local guard = lazy("claude-ide.ui.guard")
 local journal = lazy("claude-ide.edits.journal")
 local keep = lazy("claude-ide.sessions.keep")
+local modifiers = lazy("claude-ide.ui.modifiers")
 local notice = lazy("claude-ide.base.notice")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local phrases = lazy("claude-ide.sessions.phrases")
@@ -108,9 +109,9 @@ local function choose_action(item)
     end,
   }, function(name)
     if name then
-      vim.schedule(function()
+      vim.schedule(modifiers.keep(function()
         actions.run(name, item)
-      end)
+      end))
     end
   end)
 end
@@ -249,7 +250,7 @@ local function show(items, options, lines)
       return
     end
     -- Some pickers are still open when they call back.
-    vim.schedule(function()
+    vim.schedule(modifiers.keep(function()
       if options.terminals then
         go_to(item)
       elseif options.action then
@@ -257,7 +258,7 @@ local function show(items, options, lines)
       else
         choose_action(item)
       end
-    end)
+    end))
   end)
 end
 

@@ -8,6 +8,7 @@ local catalogue = lazy("claude-ide.sessions.catalogue")
 local chat_chat = lazy("claude-ide.chat.chat")
 local content = lazy("claude-ide.chat.content")
 local history = lazy("claude-ide.chat.history")
+local modifiers = lazy("claude-ide.ui.modifiers")
 local native = lazy("claude-ide.library.native")
 local notice = lazy("claude-ide.base.notice")
 local open_prompts = lazy("claude-ide.chat.open_prompts")
@@ -109,7 +110,9 @@ local function show(shown, done)
     table.remove(chats, at)
     chats[#chats + 1] = shown
   end
-  make_room(shown)
+  if not modifiers.opens_tab() then
+    make_room(shown)
+  end
   windows.show(shown)
   in_turns({
     function()

@@ -9,6 +9,7 @@ local chats = lazy("claude-ide.chat")
 local choose = lazy("claude-ide.ui.choose")
 local context_place = lazy("claude-ide.context.place")
 local environment = lazy("claude-ide.terminal.environment")
+local modifiers = lazy("claude-ide.ui.modifiers")
 local notice = lazy("claude-ide.base.notice")
 local phrases = lazy("claude-ide.sessions.phrases")
 local prompts = lazy("claude-ide.command.prompts")
@@ -176,10 +177,13 @@ local function by_flag(flag, rest, at, words)
     words.text = after
     return chats.open(said(words))
   elseif flag == "--continue" then
-    catalogue.load({}, function(items, err)
-      words.text = after
-      found(items and items[1], err, false, words)
-    end)
+    catalogue.load(
+      {},
+      modifiers.keep(function(items, err)
+        words.text = after
+        found(items and items[1], err, false, words)
+      end)
+    )
     return true
   end
   local id = rest[1]
@@ -187,9 +191,12 @@ local function by_flag(flag, rest, at, words)
     return nil, ("`:Claude chat %s` needs the id of a session."):format(flag)
   end
   words.text = vim.trim(after:sub(#id + 1))
-  catalogue.find(id, function(item, err)
-    found(item, err, flag == "--fork", words)
-  end)
+  catalogue.find(
+    id,
+    modifiers.keep(function(item, err)
+      found(item, err, flag == "--fork", words)
+    end)
+  )
   return true
 end
 

@@ -4,6 +4,7 @@ local comments = lazy("claude-ide.comments")
 local counted = lazy("claude-ide.base.counted")
 local ide_width = lazy("claude-ide.base.width")
 local marks = lazy("claude-ide.comments.marks")
+local modifiers = lazy("claude-ide.ui.modifiers")
 local notice = lazy("claude-ide.base.notice")
 local outbox = lazy("claude-ide.outbox.comments")
 local selected_lines = lazy("claude-ide.ui.selected_lines")
@@ -121,7 +122,7 @@ local function to_quickfix(root, threads)
     return nil, "No comment is on a file: `:Claude comments` lists all."
   end
   vim.fn.setqflist({}, " ", { title = "Comments for Claude", items = items })
-  vim.cmd("botright copen")
+  vim.cmd.copen({ mods = modifiers.of_command({ split = "botright" }) })
   return true
 end
 
@@ -174,7 +175,7 @@ local function export(threads)
   if not lines[1] then
     return nil, "No comment is on a file."
   end
-  vim.cmd.new()
+  vim.cmd.new({ mods = modifiers.of_command({}) })
   vim.api.nvim_buf_set_lines(0, 0, -1, false, lines)
   return true
 end

@@ -3,6 +3,7 @@
 local lazy = require("claude-ide.lazy")
 local counted = lazy("claude-ide.base.counted")
 local names = lazy("claude-ide.sessions.names")
+local modifiers = lazy("claude-ide.ui.modifiers")
 local notice = lazy("claude-ide.base.notice")
 local proposal = lazy("claude-ide.edits.proposal")
 local ui_choose = lazy("claude-ide.ui.choose")
@@ -121,7 +122,7 @@ local function quickfix()
     items = items,
     context = { claude_diffs = places },
   })
-  vim.cmd("botright copen")
+  vim.cmd.copen({ mods = modifiers.of_command({ split = "botright" }) })
   vim.w.claude_diffs = is_in_diff or nil
   map_enter()
   return true

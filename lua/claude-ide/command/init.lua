@@ -5,6 +5,7 @@ local lazy = require("claude-ide.lazy")
 local command_terminal = lazy("claude-ide.command.terminal")
 local distance = lazy("claude-ide.config.distance")
 local log = lazy("claude-ide.base.log")
+local modifiers = lazy("claude-ide.ui.modifiers")
 local notice = lazy("claude-ide.base.notice")
 local server = lazy("claude-ide.command.server")
 local terminal = lazy("claude-ide.terminal")
@@ -65,8 +66,9 @@ local function in_normal_mode(run)
   if not mode:find("^[iRt]") then
     return run()
   end
+  local go_on = modifiers.keep(guarded)
   vim.schedule(function() -- after the mapping Neovim ends the mode
-    guarded(run)
+    go_on(run)
   end)
   return true
 end
@@ -131,7 +133,7 @@ end
 ---`:Claude …`
 ---@param args vim.api.keyset.create_user_command.command_args
 function M.run(args)
-  guarded(function()
+  modifiers.with(args.smods, guarded, function()
     local words = split(args.args)
     local word = words[1]
     if not word then

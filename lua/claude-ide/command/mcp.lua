@@ -1,6 +1,7 @@
 -- `:Claude mcp`: shows how other agents connect to the editor's tools.
 local lazy = require("claude-ide.lazy")
 local key = lazy("claude-ide.ui.key")
+local modifiers = lazy("claude-ide.ui.modifiers")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local server = lazy("claude-ide.server")
 
@@ -63,7 +64,9 @@ function M.show()
     bo = { bufhidden = "wipe", modifiable = false, filetype = "markdown" },
   })
   local height = math.min(#lines, math.max(vim.o.lines - 6, 1))
-  local win = vim.api.nvim_open_win(buf, true, { win = -1, split = "below", height = height })
+  local win = modifiers.open(buf)
+    or vim.api.nvim_open_win(buf, false, { win = -1, split = "below", height = height })
+  vim.api.nvim_set_current_win(win)
   vim.wo[win][0].wrap = false
   key.map(buf, "q", "close this", "<C-w>c")
   vim.fn.search("^claude mcp add")

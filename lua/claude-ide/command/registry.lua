@@ -6,6 +6,7 @@ local board = lazy("claude-ide.board")
 local conflict = lazy("claude-ide.edits.watch.conflict")
 local follow = lazy("claude-ide.follow")
 local log = lazy("claude-ide.base.log")
+local modifiers = lazy("claude-ide.ui.modifiers")
 local notice = lazy("claude-ide.base.notice")
 local picker = lazy("claude-ide.board.picker")
 local review = lazy("claude-ide.edits.review")
@@ -429,7 +430,9 @@ return {
       if not vim.uv.fs_stat(path) then
         return nil, "There is no log yet: " .. path
       end
-      vim.cmd(("noswapfile botright split %s"):format(vim.fn.fnameescape(path)))
+      local mods = modifiers.of_command({ split = "botright" })
+      mods.noswapfile = true
+      vim.cmd.split({ args = { path }, magic = { file = false, bar = false }, mods = mods })
       vim.bo.readonly, vim.bo.autoread = true, true
       vim.cmd("normal! G")
       return true
@@ -440,7 +443,7 @@ return {
     shows = true,
     doc = "Run |:checkhealth| claude-ide.",
     run = function()
-      vim.cmd.checkhealth("claude-ide")
+      vim.cmd.checkhealth({ args = { "claude-ide" }, mods = modifiers.of_command({}) })
       return true
     end,
   },

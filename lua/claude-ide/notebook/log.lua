@@ -2,6 +2,7 @@
 -- Invariant: its lines and images are bounded.
 local lazy = require("claude-ide.lazy")
 local log = lazy("claude-ide.base.log")
+local modifiers = lazy("claude-ide.ui.modifiers")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 
 local M = {}
@@ -158,7 +159,7 @@ function M.open()
   if win then
     vim.api.nvim_set_current_win(win)
   else
-    vim.cmd("botright split")
+    vim.cmd.split({ mods = modifiers.of_command({ split = "botright" }) })
     vim.api.nvim_win_set_buf(0, buf)
     vim.wo[0][0].wrap = true
     vim.wo[0][0].conceallevel = 2 -- hides the fences around output

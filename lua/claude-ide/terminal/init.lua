@@ -11,6 +11,7 @@ local environment = lazy("claude-ide.terminal.environment")
 local external = lazy("claude-ide.terminal.provider.external")
 local keymaps = lazy("claude-ide.terminal.keymaps")
 local mod = lazy("claude-ide.terminal.mod")
+local modifiers = lazy("claude-ide.ui.modifiers")
 local notice = lazy("claude-ide.base.notice")
 local one_line = lazy("claude-ide.base.one_line")
 local permission_mode = lazy("claude-ide.terminal.permission_mode")
@@ -257,8 +258,10 @@ end
 
 ---Hides what is in the way of a terminal: the tab page's other terminals, and chats if there is no room for both.
 local function make_room()
-  M.make_room()
-  bus.emit("terminal_opens")
+  if not modifiers.opens_tab() then
+    M.make_room()
+    bus.emit("terminal_opens")
+  end
 end
 
 ---Shows a terminal, in place of another one; with `terminal.per_tab` in its own tab page.

@@ -10,6 +10,7 @@ local buffer_marks = lazy("claude-ide.ui.buffer_marks")
 local file_window = lazy("claude-ide.ui.file_window")
 local find = lazy("claude-ide.transcript.source.find")
 local guard = lazy("claude-ide.ui.guard")
+local modifiers = lazy("claude-ide.ui.modifiers")
 local motions = lazy("claude-ide.transcript.motions")
 local notice = lazy("claude-ide.base.notice")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
@@ -54,7 +55,9 @@ local function put_into_window(view, chosen, request)
     before[win] = vim.api.nvim_win_get_buf(win)
   end
   local may_focus = file_window.may_focus(request)
-  local win = chosen and vim.api.nvim_win_is_valid(chosen) and chosen or own_window(view)
+  local win = chosen and vim.api.nvim_win_is_valid(chosen) and chosen
+    or not modifiers.opens_tab() and own_window(view)
+    or nil
   local is_here = win == vim.api.nvim_get_current_win()
   if win and (chosen or may_focus or not is_here) and vim.fn.getcmdwintype() == "" then
     vim.api.nvim_win_set_buf(win, view.buf)

@@ -189,9 +189,9 @@ KINDS.more = {
   enter = function(view, target)
     local request = guard.request()
     M.read_more(view, target, function(block)
-      local key = ("text %s %d %d"):format((target.owner or view.source).key, target.message, target.block)
+      local id = ("text %s %d %d"):format((target.owner or view.source).key, target.message, target.block)
       -- Keys typed since the request are not meant for it.
-      guard.when_requested(key, "A text of a session", function()
+      guard.when_requested(id, "A text of a session", function()
         show_text(block, target.argument)
       end, request)
     end)

@@ -6,6 +6,7 @@ local guard_window = lazy("claude-ide.ui.guard.window")
 local ide_width = lazy("claude-ide.base.width")
 local ide_window = lazy("claude-ide.base.window")
 local menu = lazy("claude-ide.ui.menu")
+local modifiers = lazy("claude-ide.ui.modifiers")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 
 local M = {}
@@ -184,6 +185,7 @@ end
 ---@param options table of `vim.ui.select()`; `is_unasked`: opened unprompted; `at`: the item that the cursor begins at
 ---@param on_choice fun(item: any, index: integer?) nil: cancelled
 function M.select(items, options, on_choice)
+  on_choice = modifiers.keep(on_choice)
   local mode = vim.api.nvim_get_mode().mode
   if not M.is_plain() or mode:find("^c") or vim.fn.getcmdwintype() ~= "" then
     return vim.ui.select(items, options, on_choice)

@@ -2,6 +2,7 @@
 -- Invariant: special windows (explorers, terminals, diffs, quickfix, fixed and floating ones) keep their buffers.
 local lazy = require("claude-ide.lazy")
 local guard = lazy("claude-ide.ui.guard")
+local modifiers = lazy("claude-ide.ui.modifiers")
 local path = lazy("claude-ide.base.path")
 local window = lazy("claude-ide.base.window")
 
@@ -129,6 +130,11 @@ end
 ---@param free boolean the focus may move
 ---@return integer? win nil: none without disturbing the user
 local function destination(buf, free)
+  local shown = not modifiers.opens_tab() and window.here(buf)[1] or nil
+  local asked = not shown and modifiers.open(buf)
+  if asked then
+    return asked
+  end
   local kept = not free and vim.api.nvim_get_current_win() or nil
   local win = M.choose(buf, vim.api.nvim_get_current_tabpage(), kept)
   if win then

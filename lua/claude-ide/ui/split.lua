@@ -2,6 +2,7 @@
 -- Invariants: only what is beside each other in the tree of splits (`winlayout()`) has sizes, and the last one takes the rest: sizing a
 -- window that stands alone would size the command line. Sizes are restored in the same tree only.
 local lazy = require("claude-ide.lazy")
+local modifiers = lazy("claude-ide.ui.modifiers")
 local option = lazy("claude-ide.base.option")
 local safely = lazy("claude-ide.base.safely")
 local window = lazy("claude-ide.base.window")
@@ -322,6 +323,25 @@ local listen = require("claude-ide.base.once")(function()
 end)
 
 local SPLIT = { left = "left", right = "right", top = "above", bottom = "below" }
+local SIDE = { left = "left", right = "right", above = "top", below = "bottom" }
+
+---The side that the modifiers of a command ask for. A direction alone keeps a side of its own.
+---@param wanted claude-ide.ui.Side
+---@param mods claude-ide.ui.Modifiers
+---@return claude-ide.ui.Side
+local function moved(wanted, mods)
+  local axis = mods.vertical and WIDTH or HEIGHT
+  local before = axis_of(wanted)
+  if mods.split == "" and axis == before then
+    return wanted
+  end
+  local size = wanted.size
+  if axis ~= before and size >= 1 then
+    size = math.min(size / vim.o[before.total], 0.5)
+  end
+  local side = SIDE[modifiers.direction(mods)]
+  return { side = side, size = size, least = wanted.least, fixed = wanted.fixed }
+end
 
 ---Opens a window at a side of the screen, where it keeps its share. All others give room in proportion to their sizes, except those of a
 ---fixed size.
@@ -329,6 +349,11 @@ local SPLIT = { left = "left", right = "right", top = "above", bottom = "below" 
 ---@param wanted claude-ide.ui.Side
 ---@return integer win not entered
 function M.open_at_side(buf, wanted)
+  if modifiers.opens_tab() then
+    return modifiers.open(buf) --[[@as integer]]
+  end
+  local mods = modifiers.take()
+  wanted = mods and moved(wanted, mods) or wanted
   local axis, before = axis_of(wanted), M.layout(0)
   local share = wanted.fixed and given[axis.total] or nil
   local cells = cells_of(wanted, share)

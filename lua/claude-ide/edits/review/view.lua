@@ -13,6 +13,7 @@ local hunks = lazy("claude-ide.edits.review.hunks")
 local keys = lazy("claude-ide.edits.review.keys")
 local layout = lazy("claude-ide.ui.diffview.layout")
 local list = lazy("claude-ide.ui.diffview.list")
+local modifiers = lazy("claude-ide.ui.modifiers")
 local option = lazy("claude-ide.base.option")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local pair = lazy("claude-ide.ui.diffview.pair")
@@ -317,7 +318,7 @@ function M.open(entries)
     list_width = function()
       return list.width(entries)
     end,
-    layout = layout.preferred(),
+    layout = modifiers.layout() or layout.preferred(),
     place = "tab",
     without_keys = true, -- keys.lua restores the keys of the user's buffer
     winbar = function(side, width)

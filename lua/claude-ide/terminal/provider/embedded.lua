@@ -10,6 +10,7 @@ local key = lazy("claude-ide.ui.key")
 local keymaps = lazy("claude-ide.terminal.keymaps")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local paste = lazy("claude-ide.terminal.paste")
+local split = lazy("claude-ide.ui.split")
 local terminal_job = lazy("claude-ide.terminal.job")
 local typing = lazy("claude-ide.ui.guard.typing")
 local zen_mode = lazy("claude-ide.ui.zen_mode")
@@ -158,7 +159,7 @@ local function watch(handle)
 end
 
 local function focus(handle)
-  local win = window.here(handle.buf)[1]
+  local win = window.here(handle.buf)[1] or vim.fn.win_findbuf(handle.buf)[1] -- by `:tab` in another tab page
   if not win then
     return
   end
@@ -179,6 +180,17 @@ local function keep_focus(handle)
       focus(handle)
     end,
   })
+end
+
+---Minimum size of the terminal and of the rest.
+local LEAST = { columns = 20, lines = 5 }
+
+---Opens a window at a side of the screen, or where the modifiers of the command say.
+---@param buf integer
+---@return integer win not entered
+function M.open_at_side(buf)
+  local options = config.get().terminal
+  return split.open_at_side(buf, { side = options.side, size = options.size, least = LEAST, fixed = true })
 end
 
 ---Creates a provider from a host.

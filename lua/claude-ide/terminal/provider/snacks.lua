@@ -3,8 +3,11 @@
 
 local lazy = require("claude-ide.lazy")
 local config = lazy("claude-ide.config")
+local modifiers = lazy("claude-ide.ui.modifiers")
 local split = lazy("claude-ide.ui.split")
 local window = lazy("claude-ide.base.window")
+
+local embedded = require("claude-ide.terminal.provider.embedded")
 
 ---@type table<integer, table> snacks.win by window
 local windows = {}
@@ -24,6 +27,9 @@ end
 
 ---@return integer win
 local function open_window(buf)
+  if modifiers.is_given() then
+    return embedded.open_at_side(buf)
+  end
   local ours = { buf = buf, enter = false, show = true, fixbuf = false }
   ---@diagnostic disable-next-line: undefined-field another plugin's module
   local made = require("snacks").win(vim.tbl_extend("force", { keys = { q = "hide" } }, placement(), ours))
@@ -42,7 +48,7 @@ local function close_window(win)
   end
 end
 
-local provider = require("claude-ide.terminal.provider.embedded").provider({
+local provider = embedded.provider({
   open_window = open_window,
   close_window = close_window,
 })

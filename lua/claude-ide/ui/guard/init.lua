@@ -16,6 +16,7 @@ local lazy = require("claude-ide.lazy")
 local buffer_marks = lazy("claude-ide.ui.buffer_marks")
 local choose = lazy("claude-ide.ui.choose")
 local log = lazy("claude-ide.base.log")
+local modifiers = lazy("claude-ide.ui.modifiers")
 local typing = lazy("claude-ide.ui.guard.typing")
 local ui_hint = lazy("claude-ide.ui.hint")
 local waits = lazy("claude-ide.base.waits")
@@ -267,12 +268,13 @@ end
 
 ---@class claude-ide.ui.guard.Request
 ---@field keys integer number of keys pressed before the request
+---@field modifiers? claude-ide.ui.Modifiers of its command
 
 ---Call it when the user requests a window that opens later.
 ---@return claude-ide.ui.guard.Request
 function M.request()
   typing.listen()
-  return { keys = typing.count() }
+  return { keys = typing.count(), modifiers = modifiers.given() }
 end
 
 local function still_waits(request)
@@ -295,6 +297,7 @@ end
 ---@param show fun()
 ---@param request claude-ide.ui.guard.Request
 function M.when_requested(id, words, show, request)
+  show = modifiers.keep(show, request.modifiers)
   if still_waits(request) then
     show()
   else
@@ -308,6 +311,7 @@ end
 ---@param show fun()
 ---@param request? claude-ide.ui.guard.Request
 function M.when_no_key(id, show, request)
+  show = request and modifiers.keep(show, request.modifiers) or show
   if request and still_waits(request) then
     show()
   else
