@@ -112,6 +112,21 @@ def test_an_error_does_not_make_neovim_stand_still(start_nvim):
     assert min(took) < 1  # Neovim's own error message takes one second
 
 
+@pytest.mark.parametrize(
+    "said", ["notice.info('words')", "notice.warn('words')", "notice.error('words')", "notice.progress('id')('words')"]
+)
+def test_without_a_command_line_what_is_said_is_drawn_last(start_nvim, said):
+    nvim = start_nvim(files={"a.txt": "one\n"}, args=["a.txt"])
+    nvim.cmd("set cmdheight=0")
+    for number, before in enumerate(("vim.cmd('redrawstatus!')", "vim.fn.setline(1, 'two')", "vim.cmd.split()")):
+        words = f"words {number}"
+        said_now = said.replace("words", words)
+        nvim.lua(f"local notice = Ide.notice vim.defer_fn(function() {before} {said_now} end, 1)")
+        nvim.wait_screen(words)
+        assert words in nvim.screen()[-1]
+        assert nvim.mode() == "n"
+
+
 @pytest.mark.one_nvim
 def test_a_text_that_does_not_fit_ends_with_the_command_that_helps(start_nvim):
     nvim = start_nvim()

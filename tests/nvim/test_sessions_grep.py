@@ -336,3 +336,12 @@ def test_typing_goes_on_while_hits_come(start_nvim, sessions, project):
     nvim.wait("#vim.api.nvim_list_wins() == 2", what="the list")
     nvim.keys(" world")
     nvim.wait("vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.txt'), 0, 1, false)[1] == 'hello world'")
+
+
+@pytest.mark.every_nvim
+def test_that_nothing_is_found_is_read_without_a_command_line(start_nvim, sessions, project):
+    sessions.write(project, ("one", "two"), title="A title")
+    nvim = start_nvim(files={"a.txt": "one\n"}, args=["a.txt"])
+    nvim.cmd("set cmdheight=0")
+    nvim.keys(":Claude grep nosuchthing<CR>")
+    nvim.wait_screen("No match for nosuchthing.")

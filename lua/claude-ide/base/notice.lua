@@ -39,6 +39,13 @@ local function is_drawn_over()
   return is_shown and vim.o.showmode and vim.o.cmdheight == 1 and is_stock()
 end
 
+---Draws what is to be drawn: with 'cmdheight' 0 Neovim would draw the status line over a message.
+local function finish_drawing()
+  if vim.o.cmdheight == 0 and is_stock() and not vim.api.nvim_get_mode().mode:find("^r") then
+    vim.cmd.redraw()
+  end
+end
+
 ---@param notice claude-ide.Notice
 ---@param name "info"|"warn"|"error"
 ---@return string
@@ -57,6 +64,7 @@ local function say(text, name)
     end
     text = text_of(made, name)
   end
+  finish_drawing()
   if level == vim.log.levels.ERROR and is_stock() then
     -- Neovim's own vim.notify raises an error here: it blocks for a second where the mode is shown, and a second one asks for a
     -- key.
@@ -171,6 +179,7 @@ function M.progress(id)
     if not is_stock() then
       shown = vim.notify(text, vim.log.levels.INFO, { title = TITLE, id = id, replace = shown })
     elseif not is_drawn_over() then
+      finish_drawing()
       vim.api.nvim_echo({ { text } }, false, {})
     end
   end
