@@ -193,7 +193,7 @@ def test_an_answer_over_the_screen_closes(start_nvim, model, tmp_path):
     nvim.lua("""
     local shown = vim.iter(vim.api.nvim_list_bufs()):find(function(buf) return (vim.b[buf].claude_ide or {}).kind == 'transcript' end)
     for _, map in ipairs(vim.api.nvim_buf_get_keymap(shown, "n")) do
-      if map.lhs == "q" then map.callback() end
+      if map.lhs == "<Plug>(claude-q)" then map.callback() end
     end
     """)
     wait_gone(nvim)
