@@ -86,6 +86,19 @@ def test_makes_a_branch_with_a_tab_page_and_a_cli_that_has_the_prompt(start, cli
     assert nvim.lua("return vim.fn.tabpagenr('$')") == 2
 
 
+@pytest.mark.every_nvim
+def test_modifiers_say_where_the_tab_page_goes_and_the_terminal_in_it(start, cli):
+    nvim = start()
+    nvim.keys(":0tab Claude worktree fix<CR>")
+    nvim.wait("vim.bo.buftype == 'terminal' and vim.api.nvim_get_mode().mode == 't'")
+    tabs = "return { vim.fn.tabpagenr(), vim.fn.tabpagenr('$'), vim.fn.winnr('$') }"
+    assert nvim.lua(tabs) == [1, 2, 2]
+    nvim.keys("<C-\\><C-n>:vert topleft Claude worktree other<CR>")
+    nvim.wait(lambda: len(cli.starts()) == 2, what="the other CLI")
+    nvim.wait("vim.fn.tabpagenr('$') == 3 and vim.bo.buftype == 'terminal'")
+    assert nvim.lua("return vim.fn.winnr()") == 1
+
+
 def test_takes_a_branch_that_exists_here_or_at_a_remote(start, cli, tmp_path):
     nvim = start()
     git(tmp_path, "clone", "-q", "project", "copy")

@@ -6,6 +6,7 @@ local done = lazy("claude-ide.worktree.done")
 local git = lazy("claude-ide.server.git")
 local guard = lazy("claude-ide.ui.guard")
 local language_task = lazy("claude-ide.language.task")
+local modifiers = lazy("claude-ide.ui.modifiers")
 local notice = lazy("claude-ide.base.notice")
 local paths = lazy("claude-ide.base.path")
 local terminals = lazy("claude-ide.terminal")
@@ -105,14 +106,14 @@ end
 ---@param path string
 ---@param top string of the current worktree
 local function enter(path, top)
-  local tab = tab_of(path)
+  local tab, mods = tab_of(path), modifiers.opens_tab() and modifiers.of_command({}) or nil
   if tab then
     return vim.api.nvim_set_current_tabpage(tab)
   end
   local name = vim.api.nvim_buf_get_name(0)
   local is_file = vim.bo.buftype == "" and paths.is_plain(name) and paths.within(name, top)
   local counterpart = is_file and path .. "/" .. paths.relative(name, top) or nil
-  vim.cmd.tabnew()
+  vim.cmd.tabnew({ mods = mods })
   local ok, err = pcall(working_directory.set, "tcd", path)
   if not ok then
     vim.cmd.tabclose()
