@@ -72,20 +72,74 @@ def test_a_created_file_that_is_shown_is_brought_back_by_u(nvim):
 @pytest.mark.every_nvim
 @pytest.mark.parametrize("key", ["dx", "dX"])
 def test_u_in_the_review_brings_a_created_file_back(nvim, key):
-    path = nvim.project / "new.txt"
+    path = nvim.project / "deep" / "new.txt"
     going = Turn(nvim, nvim.client)
-    going.edit("new.txt", "one\ntwo\n")
+    path.parent.mkdir()
+    going.edit("deep/new.txt", "one\ntwo\n")
+    path.chmod(0o750)
     going.end("new.txt")
     review(nvim)
-    for _ in range(2):
-        nvim.keys(key)
-        nvim.wait(lambda: not path.exists() and windows(nvim)[2]["lines"] == [""], what="the file to be gone")
+    for again in (key, key, "<C-r>"):
+        nvim.keys(again)
+        nvim.wait(lambda: not path.parent.exists() and windows(nvim)[2]["lines"] == [""], what="the file to be gone")
         nvim.keys("u")
         nvim.wait(lambda: windows(nvim)[2]["lines"] == ["one", "two"], what="its text")
-        assert windows(nvim)[2]["name"] == "new.txt" and nvim.lua("return vim.bo.modified") and not path.exists()
-        nvim.keys(":w<CR>")
-        nvim.wait(lambda: path.exists() and path.read_text() == "one\ntwo\n", what="the file")
-        nvim.wait(lambda: waiting(nvim) == ["new.txt"], what="it to wait again")
+        assert windows(nvim)[2]["name"] == "new.txt" and not nvim.lua("return vim.bo.modified")
+        assert path.read_text() == "one\ntwo\n" and path.stat().st_mode & 0o777 == 0o750
+        assert again == "<C-r>" or waiting(nvim) == ["new.txt"]
+
+
+def restored(nvim, key="dX", name="b.txt"):
+    """A review in which an undo has just made a file again that Claude had deleted."""
+    path = nvim.project / name
+    turn(nvim, nvim.client, **{name.replace(".", "_"): None})
+    review(nvim)
+    nvim.wait_screen("deleted")
+    nvim.keys(key)
+    nvim.wait(lambda: path.exists() and windows(nvim)[2]["lines"] == B.splitlines(), what="the file to be back")
+    return path
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("key", ["dx", "dX"])
+@pytest.mark.parametrize("opened", [False, True])
+def test_u_in_the_review_deletes_a_file_again_that_an_undo_has_made_again(nvim, key, opened):
+    (nvim.project / "b.txt").chmod(0o640)
+    if opened:
+        nvim.keys(":edit b.txt<CR>Go<Esc>u")
+        nvim.wait(lambda: nvim.lines() == B.splitlines(), what="an undo history")
+    path = restored(nvim, key)
+    for _ in range(2):
+        nvim.keys("u")
+        nvim.wait(lambda: not path.exists(), what="the file to be gone again")
+        nvim.wait_screen("deleted")
+        nvim.wait(lambda: waiting(nvim) == ["b.txt"], what="it to wait again")
+        nvim.keys("u")
+        nvim.wait_notice("There is nothing to undo here.")
+        assert not path.exists()
+        nvim.keys("<C-r>")
+        nvim.wait(lambda: path.exists() and windows(nvim)[2]["lines"] == B.splitlines(), what="the file once more")
+        assert path.read_text() == B and path.stat().st_mode & 0o777 == 0o640
+        assert not nvim.lua("return vim.bo.modified")
+        nvim.lua("notices = {}")
+    assert waiting(nvim) == []
+
+
+@pytest.mark.parametrize("whose", ["the user's", "another program's"])
+def test_u_leaves_a_restored_file_that_has_changed_since(nvim, whose):
+    path = restored(nvim)
+    if whose == "the user's":
+        nvim.keys("Gomine<Esc>:w<CR>")
+        nvim.wait(lambda: path.read_text() == B + "mine\n", what="the user's line on disk")
+        nvim.keys("u")
+        nvim.wait(lambda: nvim.lines() == B.splitlines(), what="the line to be undone")
+        assert path.exists()
+    else:
+        nvim.lua("Ide.watch.detach()")
+        path.write_text(B + "theirs\n")
+        nvim.keys("u")
+        nvim.wait_notice("has changed since")
+        assert path.read_text() == B + "theirs\n"
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ local announce = lazy("claude-ide.edits.journal.announce")
 local buffer = lazy("claude-ide.editor.buffer")
 local changes = lazy("claude-ide.edits.journal.changes")
 local event = lazy("claude-ide.config.event")
+local ide_file = lazy("claude-ide.base.file")
 local log = lazy("claude-ide.base.log")
 local observe = lazy("claude-ide.edits.journal.observe")
 local shell = lazy("claude-ide.edits.journal.shell")
@@ -166,6 +167,27 @@ function M.undo(path, hunk, scope)
     reviewed("undo", view.file.path, hunk)
   end
   return ok, problem, left
+end
+
+---Deletes a file again that an undo has made again, unless it has changed since: the user takes that undo back.
+---@param path string absolute
+---@param since integer seconds since the epoch: empty folders that were made since go with it
+---@return boolean? ok
+---@return string? err
+function M.delete(path, since)
+  local file, bytes = store.find(path), ide_file.read_now(path, observe.MAX_BYTES)
+  if not file or not bytes or not store.is_last(file.id, bytes) then
+    return nil, "The file has changed since, so it stays."
+  end
+  local stays = write.obstacle(file.path, file.real, store.links(file.id))
+  if stays then
+    return nil, stays .. ", so it stays."
+  end
+  local ok, err = write.through_buffer(file.path, nil, nil, since)
+  if ok then
+    observe.user_wrote(file.path)
+  end
+  return ok, err
 end
 
 ---@class claude-ide.journal.Preview

@@ -64,11 +64,13 @@ end
 ---Writes a buffer to its file, without the formatters of others.
 ---@param buf integer
 ---@param format? claude-ide.buffer.Format default: as the buffer has it
+---@param mode? integer permissions of a file that is made again
 ---@return boolean? ok
 ---@return string? err
-function M.save(buf, format)
+function M.save(buf, format, mode)
   format = format or buffer_format.of(buf)
   local bo, path = vim.bo[buf], vim.api.nvim_buf_get_name(buf)
+  mode = not vim.uv.fs_stat(path) and mode or nil
   local fix, before = bo.fixendofline, file.read_now(path, WHOLE)
   bo.fixendofline = fix and format.final
   -- Only formatters and their like stay out; who listens for a file that was written is told as ever.
@@ -80,6 +82,8 @@ function M.save(buf, format)
   bo.fixendofline = fix
   if not ok and before then
     native.overwrite(path, before) -- on a full disk `:write!` makes no backup, and has half of it written
+  elseif ok and mode and vim.uv.fs_chmod(path, mode) then
+    stamp.agree(buf) -- or Neovim would read it again, for its new permissions
   end
   return ok or nil, not ok and tostring(err):gsub("\n.*", ""):gsub("^.-(E%d+: )", "%1") or nil
 end
@@ -193,11 +197,7 @@ function M.through_buffer(path, bytes, mode, since)
   if modified then
     return true, "it had unsaved changes, so it was not saved"
   end
-  local ok, err = M.save(buf, format)
-  if ok and is_new and mode then
-    vim.uv.fs_chmod(path, mode)
-  end
-  return ok, err
+  return M.save(buf, format, mode)
 end
 
 return M

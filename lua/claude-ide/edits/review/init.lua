@@ -2,7 +2,6 @@
 -- Invariant: a change is shown as kept or undone only after the journal has done it.
 local lazy = require("claude-ide.lazy")
 local buffer = lazy("claude-ide.editor.buffer")
-local buffer_format = lazy("claude-ide.editor.buffer.format")
 local code_comments = lazy("claude-ide.edits.review.code_comments")
 local counted = lazy("claude-ide.base.counted")
 local current = lazy("claude-ide.edits.review.current")
@@ -10,163 +9,28 @@ local hunks = lazy("claude-ide.edits.review.hunks")
 local journal = lazy("claude-ide.edits.journal")
 local journal_undo = lazy("claude-ide.edits.journal.undo")
 local keys = lazy("claude-ide.edits.review.keys")
-local log = lazy("claude-ide.base.log")
 local notice = lazy("claude-ide.base.notice")
 local patch = lazy("claude-ide.editor.buffer.patch")
 local paths = lazy("claude-ide.base.path")
 local signs = lazy("claude-ide.edits.review.signs")
 local stage = lazy("claude-ide.edits.review.stage")
-local stamp = lazy("claude-ide.editor.buffer.stamp")
 local undo_turn = lazy("claude-ide.edits.review.undo_turn")
 local view = lazy("claude-ide.edits.review.view")
-local write = lazy("claude-ide.edits.journal.write")
+local written = lazy("claude-ide.edits.review.written")
 
 ---@class claude-ide.review
 local M = {}
 
----`u` after an undo in a review: the undo was written, so the result of `u` and `CTRL-R` is written, too. Only texts that the file had
----before are written, and only if no one else has changed the file.
-local GROUP = "claude-ide.review.again"
-
----@class claude-ide.review.Written
----@field text string
----@field format claude-ide.buffer.Format
----@field format_before? claude-ide.buffer.Format where an undo has changed the format alone, of which the undo tree knows nothing
-
----@type table<integer, table<integer, claude-ide.review.Written>> by buffer: undo tree state → the file at that state
-local written = {}
-
+---Takes an undo back of which the undo tree of the file that is shown knows nothing.
 ---@param buf integer
----@return integer state of the undo tree
-local function state_of(buf)
-  return vim.api.nvim_buf_call(buf, function()
-    return vim.fn.undotree().seq_cur
-  end)
-end
-
----@param buf integer
----@return string
-local function text_of(buf)
-  return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), "\n")
-end
-
----What was written of a buffer in the state that it has now.
----@param buf integer
----@return claude-ide.review.Written?
-local function written_now(buf)
-  local known = written[buf] and written[buf][state_of(buf)]
-  return known and known.text == text_of(buf) and known or nil
-end
-
----@param buf integer
----@param format claude-ide.buffer.Format
-local function write_as(buf, format)
-  patch.set_format(buf, format)
-  local ok, err = write.save(buf, format)
-  if not ok then
-    log.warn("what `u` brought back was not written: %s", err)
-  end
-end
-
-local function follow(buf)
-  if not vim.bo[buf].modified or stamp.is_conflict(buf) then
-    return
-  end
-  local known = written_now(buf)
-  if known then
-    write_as(buf, known.format)
-  end
-end
-
-local function watch(buf)
-  local group = vim.api.nvim_create_augroup(("%s.%d"):format(GROUP, buf), { clear = true })
-  vim.api.nvim_create_autocmd("TextChanged", {
-    group = group,
-    buffer = buf,
-    nested = true, -- the journal and others follow what is written
-    desc = "Claude Code: write the result of `u` after an undo",
-    callback = function()
-      follow(buf)
-    end,
-  })
-  vim.api.nvim_create_autocmd({ "BufUnload", "BufWipeout" }, {
-    group = group,
-    buffer = buf,
-    desc = "Claude Code: forget the history of a buffer with its text",
-    callback = function()
-      written[buf] = nil
-      pcall(vim.api.nvim_del_augroup_by_id, group)
-    end,
-  })
-end
-
----@param path string
----@return integer? buf unmodified, with the file's text
-local function in_step(path)
-  local buf = buffer.loaded(path)
-  local same = buf and not vim.bo[buf].modified and vim.uv.fs_stat(path)
-  return same and buf or nil
-end
-
----Runs an undo in a file, and records the texts before and after.
----@generic T
----@param path string
----@param undo fun(): T?, string?, integer?
----@return T?
----@return string?
----@return integer?
-local function around(path, undo)
-  local buf = in_step(path)
-  local state, before ---@type integer?, claude-ide.review.Written?
-  if buf then
-    state, before = state_of(buf), { text = text_of(buf), format = buffer_format.as_read(buf) }
-  end
-  local ok, err, left = undo()
-  if ok and buf and in_step(path) == buf then
-    local after = { text = text_of(buf), format = buffer_format.as_read(buf) } ---@type claude-ide.review.Written
-    local after_state = state_of(buf)
-    after.format_before = before and after_state == state and before.format or nil
-    if not written[buf] then
-      written[buf] = {}
-      watch(buf)
-    end
-    written[buf][state] = before
-    written[buf][after_state] = after -- last: the state may be the same
-  end
-  return ok, err, left
-end
-
----Undoes an undo that has changed the format of a file alone.
----@param buf integer
----@return boolean done
-function M.restore_format(buf)
-  local known = written_now(buf)
-  local format = known and known.format_before
-  if not known or not format or in_step(vim.api.nvim_buf_get_name(buf)) ~= buf then
-    return false
-  end
-  known.format, known.format_before = format, nil
-  write_as(buf, format)
-  return true
-end
-
----Brings back the text of the file that is shown, which an undo has deleted; `:w` then creates it again.
----@return boolean? ok
+---@return boolean? done false: there is no such undo; nil: it stays
 ---@return string? err
-function M.bring_back()
-  local here = current.here()
-  local buf = here and buffer.find(here.view.path)
-  local is_deleted = buf
-    and vim.api.nvim_buf_is_loaded(buf)
-    and not vim.uv.fs_stat(vim.api.nvim_buf_get_name(buf))
-  if not buf or not is_deleted or vim.fn.undotree(buf).seq_cur == 0 then
-    return nil, "There is nothing to undo here."
+function M.take_back(buf)
+  local done, err = written.take_back(buf)
+  if done then
+    current.refresh()
   end
-  vim.api.nvim_buf_call(buf, function()
-    vim.cmd("silent normal! u")
-  end)
-  current.refresh()
-  return true
+  return done, err
 end
 
 ---The given file, else the review's, else the current window's.
@@ -178,22 +42,13 @@ local function meant(path)
   return here and here.entries[here.shown].path or vim.api.nvim_buf_get_name(0)
 end
 
----Takes note of what was typed just before a key: no event has come for it.
----@param path string
-local function catch_up(path)
-  local buf = buffer.loaded(path)
-  if buf and written[buf] then
-    follow(buf)
-  end
-  current.refresh()
-end
-
 ---The changes to decide: those shown, if the review has the file; else the unreviewed ones.
 ---@param path string
 ---@return claude-ide.journal.Change?
 ---@return claude-ide.journal.Scope scope
 local function changes_of(path)
-  catch_up(path)
+  written.catch_up(path)
+  current.refresh()
   local entry, here = current.find(path), current.here()
   if entry and here then
     return entry.change, here.scope
@@ -256,7 +111,7 @@ local function decide(action, path, list, scope)
       end)
     end
     if action == "undo" then
-      ok, err, left = around(path, act)
+      ok, err, left = written.around(path, act)
     else
       ok, err, left = act()
     end
@@ -311,6 +166,23 @@ local function decide_file(action, path)
   local wanted = meant(path)
   local _, scope = changes_of(wanted)
   return decide(action, wanted, nil, scope)
+end
+
+---Makes the file that is shown again, after an undo has deleted it.
+---@param is_redo? boolean after `u` has
+---@return boolean? ok
+---@return string? err
+function M.bring_back(is_redo)
+  local path = meant()
+  if is_redo then
+    if not written.is_taken_back(path) then
+      return nil, "There is nothing to redo here."
+    end
+    return decide_file("undo", path)
+  end
+  local ok, err = written.bring_back(path)
+  current.refresh()
+  return ok, err
 end
 
 ---Opens the review: Claude's changed files, each beside its text before.

@@ -111,8 +111,13 @@ local OBTAIN = {
 ---@param view? claude-ide.review.View
 ---@return boolean done
 local function undo_once(view)
-  if view and served.restore_format(view.bufs.right) then
-    return true
+  local done, err = false, nil ---@type boolean?, string?
+  if view then
+    done, err = served.take_back(view.bufs.right)
+  end
+  if done ~= false then
+    say(done, err)
+    return done == true
   elseif view and vim.fn.undotree().seq_cur <= (view.loaded or 0) then
     say(nil, "No changes here since the review opened the file. `:undo` goes back further.")
     return false
@@ -123,19 +128,31 @@ end
 
 ---`u` takes back what was done in the review. It does not undo that the file was loaded, which would take Claude's changes out of the
 ---text and the file out of the review.
+---@type table<string, claude-ide.review.Action>
 local TAKE_BACK = {
-  desc = "undo the last change made here",
-  run = function(view)
-    for _ = 1, vim.v.count1 do
-      if not undo_once(view) then
-        return
+  u = {
+    desc = "undo the last change made here",
+    run = function(view)
+      for _ = 1, vim.v.count1 do
+        if not undo_once(view) then
+          return
+        end
       end
-    end
-  end,
+    end,
+  },
 }
 
----The same where a file was deleted by an undo: its buffer is hidden.
-local BRING_BACK = { desc = "bring the deleted file's text back", run = calls("bring_back") }
+---The same where the file is deleted: its buffer is hidden.
+---@type table<string, claude-ide.review.Action>
+local BRING_BACK = {}
+for lhs, is_redo in pairs({ u = false, ["<C-r>"] = true }) do
+  BRING_BACK[lhs] = {
+    desc = "bring the deleted file back",
+    run = function()
+      say(served.bring_back(is_redo))
+    end,
+  }
+end
 
 ---The layouts apply to diffs as well, so their keys are shared.
 ---@return claude-ide.ui.key_list.Option[]
@@ -258,8 +275,8 @@ function M.map_sides(view)
         undo[#undo + 1] = map(buf, lhs, { desc = key.desc, run = key.run }, view, key.mode)
       end
     end
-    if side == "right" then
-      undo[#undo + 1] = map(buf, "u", sides.is_ours(buf) and BRING_BACK or TAKE_BACK, view)
+    for lhs, action in pairs(side == "right" and (sides.is_ours(buf) and BRING_BACK or TAKE_BACK) or {}) do
+      undo[#undo + 1] = map(buf, lhs, action, view)
     end
     if not vim.wo[view.wins.right].diff then
       undo[#undo + 1] = map(buf, side == "right" and "do" or "dp", OBTAIN, view)
