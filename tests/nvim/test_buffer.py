@@ -178,6 +178,20 @@ def test_a_deleted_file_leaves_the_buffer_and_a_modified_buffer_is_never_touched
     assert "changed" in opened.lines()
 
 
+def test_a_text_that_was_read_before_its_file_went_is_not_taken_over(opened):
+    opened.lua("""
+      local path, schedule = ...
+      vim.fn.writefile({ "theirs" }, path)
+      vim.schedule = function(step) held = held or step end
+      Ide.buffer_disk.reload_all({ vim.api.nvim_get_current_buf() }, function() end)
+      vim.wait(20000, function() return held ~= nil end)
+      vim.schedule = schedule
+      vim.fn.delete(path)
+      held()
+    """, str(opened.project / "a.txt"))  # fmt: skip
+    assert opened.lines() != ["theirs"]
+
+
 def test_a_change_that_keeps_size_and_time_is_seen_the_first_time(opened):
     path = opened.project / "a.txt"
     before = path.stat()

@@ -234,12 +234,15 @@ end
 ---@field bytes? string nil: too large to compare
 ---@field stat uv.fs_stat.result
 
----Puts the text read into the buffer. If the file was written since (perhaps from this buffer), it is read again.
+---Puts the text read into the buffer. If the file was written since (perhaps from this buffer), it is read again; if it was deleted, the
+---buffer stays as it is.
 ---@param result claude-ide.buffer.Read
 ---@return boolean changed
 local function take_over(result)
   local stat = vim.uv.fs_stat(result.path)
-  if stat and file.key(stat) ~= file.key(result.stat) then
+  if not stat then
+    return false
+  elseif file.key(stat) ~= file.key(result.stat) then
     return (M.reload(result.buf))
   end
   return (absorb(result.buf, result.bytes, result.stat))
