@@ -216,6 +216,59 @@ def test_what_others_write_while_the_end_of_a_turn_is_read_is_not_its(claude):
     assert [hunk["after_lines"] for hunk in change["hunks"]] == [["LINE 3"]]
 
 
+def after_lines(claude):
+    return [hunk["after_lines"] for change in claude.changes() for hunk in change["hunks"]]
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("then", ["its end", "another edit", "typing", "an undo"])
+def test_what_neovim_writes_without_autocommands_in_a_turn_is_the_users(claude, then):
+    nvim = claude.nvim
+    claude.prompt()
+    claude.edit("a.txt", "line 3\n", "LINE 3\n")
+    nvim.wait(lambda: nvim.lines()[2] == "LINE 3", what="the buffer to follow")
+    nvim.wait(lambda: after_lines(claude) == [["LINE 3"]], what="the edit to be known")
+    nvim.keys("10GAmine<Esc>:silent noautocmd w<CR>" + ("Gomore<Esc>" if then == "typing" else ""))
+    nvim.wait(lambda: "line 10mine" in claude.text(), what="the user's line on disk")
+    if then == "another edit":
+        claude.edit("a.txt", "line 19\n", "LINE 19\n")
+    elif then == "an undo":
+        assert claude.decide("undo", claude.project / "a.txt") == [True, ""]
+        assert claude.text() == TEXT.replace("line 10\n", "line 10mine\n")
+    claude.done()
+    expected = {"another edit": [["LINE 3"], ["LINE 19"]], "an undo": []}.get(then, [["LINE 3"]])
+    nvim.wait(lambda: after_lines(claude) == expected, what="only Claude's lines")
+
+
+@pytest.mark.every_nvim
+def test_a_formatter_that_writes_without_autocommands_is_not_claude(claude):
+    claude.nvim.lua("""
+      vim.api.nvim_create_autocmd("BufWritePost", { callback = function() vim.schedule(function()
+        vim.cmd("silent! keepjumps %s/line 7$/line  7/ | silent noautocmd update")
+      end) end })
+    """)
+    claude.prompt()
+    claude.edit("a.txt", "line 3\n", "LINE 3\n")
+    claude.nvim.wait(lambda: claude.nvim.lines()[2] == "LINE 3", what="the buffer to follow")
+    claude.nvim.keys("10GAmine<Esc>:w<CR>")
+    claude.nvim.wait(lambda: "line  7" in claude.text(), what="the formatter")
+    claude.done()
+    claude.nvim.wait(lambda: after_lines(claude) == [["LINE 3"]], what="only Claude's line")
+
+
+@pytest.mark.every_nvim
+def test_what_neovim_reads_without_autocommands_in_a_turn_is_claudes(claude):
+    """The user has written without autocommands before: that is no sign that this text is theirs."""
+    claude.nvim.lua("Ide.watch.detach()")
+    claude.nvim.keys("10GAmine<Esc>:silent noautocmd w<CR>")
+    claude.nvim.wait(lambda: "line 10mine" in claude.text(), what="the user's line on disk")
+    claude.prompt()
+    claude.edit("a.txt", "line 3\n", "LINE 3\n")
+    claude.nvim.cmd("silent noautocmd edit!")
+    claude.done()
+    claude.nvim.wait(lambda: after_lines(claude) == [["LINE 3"]], what="Claude's line")
+
+
 @pytest.mark.parametrize("decision", ["undo", "keep"])
 def test_what_is_decided_on_is_what_claude_has_written_by_then(claude, decision):
     claude.turn(("a.txt", "line 3\n", "LINE 3\n"))

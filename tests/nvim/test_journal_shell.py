@@ -492,9 +492,10 @@ def test_nothing_of_the_users_repository_is_touched(repository, connect):
     assert {path for path in after if after[path] != before.get(path)} == {str(project / "a.txt")}
 
 
-def test_what_the_user_writes_meanwhile_is_theirs(session):
+@pytest.mark.parametrize("write", ["w", "noautocmd w"])
+def test_what_the_user_writes_meanwhile_is_theirs(session, write):
     session.prompt()
-    session.nvim.keys("ggImine <Esc>:w<CR>")
+    session.nvim.keys(f"ggImine <Esc>:silent {write}<CR>")
     session.nvim.wait("not vim.bo.modified and vim.fn.getline(1) == 'mine line 1'")
     (session.project / "b.txt").write_text("claude's\n")
     session.over(changes=1)

@@ -31,6 +31,13 @@ local chosen = {}
 ---@type table<integer, { fileencoding?: true, fileformat?: true }?>
 local chosen_before = {}
 
+---How often each buffer was written when that was noted last, and its changedtick then.
+---@type table<integer, { writes: integer, tick: integer }?>
+local counted = {}
+
+---Larger files are not compared.
+local MAX_BYTES = 4 * 1024 * 1024
+
 ---The current state of a buffer's file.
 ---@param buf integer
 ---@return string? nil: no such file
@@ -45,10 +52,54 @@ function M.is_own_file(event)
   return event.match == vim.api.nvim_buf_get_name(event.buf)
 end
 
+---@param buf integer
+---@return integer
+local function writes_of(buf)
+  return vim.fn.undotree(buf).save_last
+end
+
+---@param buf integer
+local function count_writes(buf)
+  counted[buf] = { writes = writes_of(buf), tick = vim.api.nvim_buf_get_changedtick(buf) }
+end
+
 ---Records that a buffer was just read or written.
 ---@param buf integer
-function M.note(buf)
-  seen[buf], without_file[buf] = M.key_now(buf), nil
+---@param key? string the file's state; default: now
+function M.note(buf, key)
+  seen[buf], without_file[buf] = key or M.key_now(buf), nil
+  count_writes(buf)
+end
+
+---Whether Neovim has written a buffer since that was noted last, and its file holds that text. Neovim counts its writes; it reads files
+---without autocommands, too.
+---@param buf integer
+---@return string? key the file's state
+local function silent_write(buf)
+  local known = vim.api.nvim_buf_is_loaded(buf) and counted[buf]
+  if not known or known.tick == vim.api.nvim_buf_get_changedtick(buf) or known.writes == writes_of(buf) then
+    return nil
+  end
+  if vim.bo[buf].modified then
+    return not M.is_conflict(buf) and M.key_now(buf) or nil
+  end
+  local bytes, _, stat = file.read_now(vim.api.nvim_buf_get_name(buf), MAX_BYTES)
+  local text = format.encode(vim.api.nvim_buf_get_lines(buf, 0, -1, true), format.of(buf))
+  return bytes and bytes == format.encoded(text, vim.bo[buf].fileencoding) and file.key(stat) or nil
+end
+
+---Takes note of what Neovim has written without autocommands (`:noautocmd write`), as formatters do after a `:write`.
+---@return string[] paths
+function M.take_silent_writes()
+  local paths = {}
+  for buf in pairs(vim.deepcopy(counted)) do
+    local key = silent_write(buf)
+    if key then
+      M.note(buf, key)
+      paths[#paths + 1] = vim.api.nvim_buf_get_name(buf)
+    end
+  end
+  return paths
 end
 
 ---Records Neovim's report that a file has changed, which comes only once.
@@ -117,7 +168,7 @@ function M.attach()
     callback = function(event)
       seen[event.buf], reported[event.buf] = nil, nil
       if event.event == "BufUnload" then
-        chosen[event.buf], chosen_before[event.buf] = nil, nil
+        chosen[event.buf], chosen_before[event.buf], counted[event.buf] = nil, nil, nil
       end
       without_file[event.buf] = event.event == "BufFilePost" and without_file[event.buf] or nil
     end,
@@ -132,13 +183,16 @@ function M.attach()
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local is_loaded = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
     without_file[buf] = is_loaded and vim.api.nvim_buf_get_name(buf) ~= "" and not M.key_now(buf) or nil
+    if is_loaded then
+      count_writes(buf)
+    end
   end
 end
 
 ---Stops tracking.
 function M.detach()
   vim.api.nvim_create_augroup("claude-ide.buffer.stamp", { clear = true })
-  seen, reported, without_file, chosen, chosen_before = {}, {}, {}, {}, {}
+  seen, reported, without_file, chosen, chosen_before, counted = {}, {}, {}, {}, {}, {}
 end
 
 ---Whether another plugin's autocommand applies to a buffer.

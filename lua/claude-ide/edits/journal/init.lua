@@ -58,6 +58,7 @@ end
 ---@param was_running boolean the end of the turn before was not seen
 ---@param unconnected? claude-ide.journal.Unconnected
 local function follow_turn(client, turn, at, was_running, unconnected)
+  observe.note_silent_writes()
   local folder, session = unconnected and unconnected.folder, unconnected and unconnected.session
   shell.begin(client, turn, at, folder, was_running, on_found(client))
   read_transcript(client, session)
@@ -142,6 +143,7 @@ end
 ---Handles the reported end of a turn's edits.
 ---@param client integer
 function M.edits_over(client)
+  observe.note_silent_writes()
   observe.settle(client, store.edits_over(client))
   shell.finish(client, on_found(client))
   read_transcript(client)
@@ -150,6 +152,7 @@ end
 ---Handles a client's exit, perhaps in the middle of a turn.
 ---@param client integer
 function M.left(client)
+  observe.note_silent_writes()
   shell.stop(client, observe.found_changed)
   observe.left(client)
   expected_write.client_gone(client)
@@ -210,6 +213,7 @@ end
 
 ---Checks for changes by running turns.
 function M.look_again()
+  observe.note_silent_writes()
   observe.look_again()
   shell.look_again(observe.found_changed)
 end

@@ -7,6 +7,7 @@ local log = lazy("claude-ide.base.log")
 local paths = lazy("claude-ide.base.path")
 local pending = lazy("claude-ide.edits.journal.pending")
 local shell = lazy("claude-ide.edits.journal.shell")
+local stamp = lazy("claude-ide.editor.buffer.stamp")
 local watch_files = lazy("claude-ide.edits.watch.files")
 
 local M = {}
@@ -44,6 +45,13 @@ function M.is_elsewhere(file)
   return paths.real(file.real) ~= file.real
 end
 
+---Records what this Neovim has written without autocommands: it is not Claude's.
+function M.note_silent_writes()
+  for _, path in ipairs(stamp.take_silent_writes()) do
+    M.user_wrote(path)
+  end
+end
+
 ---Checks a file's contents in the background.
 ---@param file claude-ide.journal.File
 ---@param done? fun()
@@ -54,6 +62,7 @@ function M.look(file, done, actor, turn)
   ide_file.read_later(file.path, M.MAX_BYTES, function(bytes, why_not)
     local none = is_none(file, why_not)
     bytes = not none and bytes or nil
+    M.note_silent_writes()
     if known ~= store.revision(file.id) and not (bytes and store.is_last(file.id, bytes)) then
       return M.look(file, done, actor, turn) -- it may have been read before the last write
     elseif bytes or none then
@@ -69,6 +78,9 @@ end
 ---@param file claude-ide.journal.File
 ---@param actor? "user"
 function M.look_now(file, actor)
+  if not actor then
+    M.note_silent_writes()
+  end
   local bytes, why_not = ide_file.read_now(file.path, M.MAX_BYTES)
   local none = is_none(file, why_not)
   if bytes or none then
@@ -91,6 +103,7 @@ end
 ---@param path string absolute
 ---@param call? string id of the tool call
 function M.before_edit(client, path, call)
+  M.note_silent_writes()
   local name, real, secret = store.named(path)
   local kept = store.before_edit(client, name, real, secret, M.MAX_BYTES)
   local file = kept.file
