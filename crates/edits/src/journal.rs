@@ -197,6 +197,20 @@ impl Journal {
         all
     }
 
+    /// The user has given a file another name. `false`: that is the name of another tracked file.
+    pub fn rename(&mut self, id: FileId, path: Bytes, real: Bytes) -> bool {
+        if self.by_real.contains_key(&real) {
+            return false;
+        }
+        let Some(file) = self.files.get_mut(&id) else { return false };
+        self.by_real.remove(&file.real);
+        self.by_real.insert(Bytes::clone(&real), id);
+        (file.path, file.real) = (path, real);
+        self.changed(id);
+        self.events.push(Event::Stale(id));
+        true
+    }
+
     /// A file's permissions, for recreating it.
     #[must_use]
     pub fn mode(&self, id: FileId) -> Option<u32> {

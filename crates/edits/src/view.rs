@@ -6,7 +6,7 @@ use claude_ide_system::encoding::Utf16;
 
 use crate::blobs::{Blobs, Bytes};
 use crate::callers::CallId;
-use crate::history::{History, Source};
+use crate::history::{History, Source, Step};
 use crate::lines::{Line, decode, encode, readable, slice};
 use crate::regions::{Actor, Region, State, advance, drop_gone, revert};
 use crate::turns::{TurnId, Turns};
@@ -217,6 +217,12 @@ impl View {
         (hunks, without)
     }
 
+    /// Whether the user has deleted the file: Claude has only changed it.
+    fn is_deleted_by_user(&self, history: &History) -> bool {
+        let is_users = |last: &Step| last.blob.is_some() || last.actor == Actor::User;
+        self.current.is_none() && history.last().is_some_and(is_users)
+    }
+
     /// `None` if the user has undone all of it.
     pub(crate) fn describe(self, history: &History, blobs: &Blobs) -> Option<Change> {
         let text = self.current.as_deref().unwrap_or_default();
@@ -228,6 +234,10 @@ impl View {
             added += hunk.after.len();
             removed += hunk.before.len();
             conflicts += usize::from(hunk.state == State::Conflict);
+        }
+        let by_user = self.is_deleted_by_user(history);
+        if by_user {
+            (added, removed, conflicts) = (0, 0, 0); // of Claude's
         }
         let kind = match (&self.current, &before) {
             (None, _) => Kind::Deleted,
@@ -247,6 +257,7 @@ impl View {
             added,
             removed,
             conflicts,
+            by_user,
             source: history.source,
             behind: self.behind,
         })
@@ -327,6 +338,8 @@ pub struct Change {
     pub removed: usize,
     /// Hunks that the user changed too.
     pub conflicts: usize,
+    /// Whether the user has deleted the file: Claude has only changed it.
+    pub by_user: bool,
     /// How the change was detected.
     pub source: Source,
     /// Whether its buffer has unsaved changes of an older text: all of this describes the disk.

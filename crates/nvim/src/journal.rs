@@ -48,6 +48,10 @@ const OPERATIONS: &[(&str, Operation)] = &[
         Ok(Value::List(files.iter().map(|file| of_file(journal, file.id)).collect()))
     }),
     ("file", |journal, given| Ok(of_file(journal, file(given)?))),
+    ("rename", |journal, given| {
+        let id = file(given)?;
+        Ok(Value::Bool(journal.rename(id, given.bytes("path")?.into(), given.bytes("real")?.into())))
+    }),
     ("is_landing", |journal, given| Ok(Value::Bool(journal.is_landing(file(given)?)))),
     ("mode", |journal, given| Ok(optional(journal.mode(file(given)?), |mode| Value::Id(mode.into())))),
     ("set_mode", set_mode),
@@ -454,5 +458,6 @@ fn of_change(change: &Change) -> Value {
         ("source", Value::Text(change.source.name())),
         ("binary", Value::Bool(change.binary)),
         ("behind", Value::Bool(change.behind)),
+        ("by_user", Value::Bool(change.by_user)),
     ])
 }

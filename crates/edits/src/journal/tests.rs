@@ -107,6 +107,20 @@ impl Desk {
 }
 
 #[test]
+fn a_renamed_file_keeps_its_history_and_takes_no_other_files_name() {
+    let mut desk = Desk::new("one\ntwo\n");
+    let turn = desk.prompt();
+    desk.claude(turn, "ONE\ntwo\n");
+    let other = Opened { path: b"/other".as_slice().into(), real: b"/other".as_slice().into(), ..opened() };
+    desk.journal.open(other, None, Moment::default());
+    assert!(!desk.journal.rename(desk.id, b"/other".as_slice().into(), b"/other".as_slice().into()));
+    assert!(desk.journal.rename(desk.id, b"/new".as_slice().into(), b"/new".as_slice().into()));
+    assert_eq!((desk.journal.find(FILE), desk.journal.find(b"/new")), (None, Some(desk.id)));
+    assert_eq!(desk.change(Scope::Unreviewed).unwrap().path.as_ref(), b"/new");
+    assert_eq!(desk.without(Scope::Turn(turn)), "one\ntwo\n");
+}
+
+#[test]
 fn undoing_turn_after_turn_gives_each_text_before() {
     for seed in 0..1500 {
         let mut chance = Chance::new(seed);

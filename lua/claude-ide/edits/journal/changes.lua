@@ -38,6 +38,7 @@ local MAX_BYTES = 8 * 1024 * 1024
 ---@field conflicts integer hunks that the user has changed, too
 ---@field source "announced"|"checkpoint"|"transcript" announced before the edit, found between two checkpoints, or read in the transcript
 ---@field binary boolean not text
+---@field by_user boolean the user has deleted the file, which Claude has only changed: no line counts, and nothing is undone
 ---@field behind boolean its buffer has unsaved changes of an older text: everything here is about the file on disk
 ---@field moved_from? string path of another change: the file was moved from there, with the same bytes
 ---@field moved_to? string
@@ -148,7 +149,7 @@ function M.pair_moves(changes)
   local gone = {} ---@type table<string, claude-ide.journal.Change> by contents
   for _, change in ipairs(changes) do
     change.moved_from, change.moved_to = nil, nil
-    if change.kind == "deleted" and change.before and change.before ~= "" then
+    if change.kind == "deleted" and not change.by_user and change.before and change.before ~= "" then
       gone[change.before] = change
     end
   end
@@ -211,7 +212,7 @@ end
 local function count(change)
   local hunks = 0
   for _, hunk in ipairs(change.hunks) do
-    hunks = hunks + (hunk.state ~= "gone" and 1 or 0)
+    hunks = hunks + (hunk.state ~= "gone" and not change.by_user and 1 or 0)
   end
   return { files = 1, hunks = hunks, conflicts = change.conflicts }
 end

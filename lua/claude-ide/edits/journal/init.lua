@@ -13,6 +13,7 @@ local ide_sessions = lazy("claude-ide.sessions")
 local observe = lazy("claude-ide.edits.journal.observe")
 local pending = lazy("claude-ide.edits.journal.pending")
 local privacy = lazy("claude-ide.server.privacy")
+local renames = lazy("claude-ide.edits.journal.renames")
 local server = lazy("claude-ide.server")
 local shell = lazy("claude-ide.edits.journal.shell")
 local store = lazy("claude-ide.edits.journal.store")
@@ -216,6 +217,7 @@ function M.look_again()
   observe.note_silent_writes()
   observe.look_again()
   shell.look_again(observe.found_changed)
+  renames.look()
 end
 
 ---Calls back when the running checks for changes are complete; at once if there are none.
@@ -297,6 +299,13 @@ function M.attach()
       observe.user_wrote(event.match) -- the file written, which with `:w copy` is not the buffer's
     end,
   })
+  vim.api.nvim_create_autocmd({ "BufReadPost", "BufFilePost" }, {
+    group = group,
+    desc = "Claude: follow files that the user has renamed",
+    callback = function(event)
+      renames.look_at(vim.api.nvim_buf_get_name(event.buf))
+    end,
+  })
   vim.api.nvim_create_autocmd("FileChangedShellPost", {
     group = group,
     desc = "Claude: update changes after a write",
@@ -314,6 +323,7 @@ function M.attach()
     over = M.edits_over,
   })
   follow_server()
+  renames.attach()
   vim.defer_fn(function()
     store.clean()
   end, CLEAN_AFTER_MS)

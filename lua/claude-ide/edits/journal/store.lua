@@ -55,6 +55,7 @@ local privacy = lazy("claude-ide.server.privacy")
 ---@class claude-ide.journal.Store
 ---@field open fun(path: string, real: string, secret: boolean, bytes?: string): { file: claude-ide.journal.File, is_new: boolean }
 ---@field file fun(id: integer): claude-ide.journal.File? nil: forgotten
+---@field rename fun(file: integer, path: string, real: string): boolean the user has given it this name; false: another tracked file has it
 ---@field is_landing fun(file: integer): boolean whether this editor is writing it
 ---@field mode fun(file: integer): integer? permissions, for creating it again
 ---@field set_mode fun(file: integer, mode?: integer)

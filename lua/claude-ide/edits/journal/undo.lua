@@ -105,6 +105,16 @@ function M.keep(path, hunk, scope)
   return true
 end
 
+local DELETED = "you have deleted this file since"
+
+---Whether the user has deleted a file that Claude has only changed.
+---@param view claude-ide.journal.View
+---@return boolean
+local function is_deleted_by_user(view)
+  local change = not view.text and store.change(view.file.id, view.scope, view.kind)
+  return change and change.by_user or false
+end
+
 ---@param view claude-ide.journal.View
 ---@param only? integer index of the one hunk to undo
 ---@return boolean? ok
@@ -122,7 +132,9 @@ local function undo_view(view, only)
     return nil, "You have unsaved changes of an older text: resolve that first (`:Claude resolve`).", 0
   elseif undo.hunks == 0 then
     return nil,
-      undo.left > 0 and "You have changed the same lines since, so they stay." or "Nothing is left to undo.",
+      is_deleted_by_user(view) and "You have deleted this file since, so it stays deleted."
+        or undo.left > 0 and "You have changed the same lines since, so they stay."
+        or "Nothing is left to undo.",
       undo.left
   end
   -- Later writes by other programs must not be undone.
@@ -257,7 +269,7 @@ function M.preview(id)
       path = one.file.path,
       action = action,
       behind = one.kind == "behind",
-      stays = one.stays,
+      stays = one.stays or undo.hunks == 0 and is_deleted_by_user(one) and DELETED or nil,
       hunks = undo.hunks,
       conflicts = undo.left,
       unsaved = buf ~= nil and vim.bo[buf].modified,

@@ -63,7 +63,7 @@ end
 local function note(view, entry)
   local buf = view.bufs.right
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
-  for _, hunk in ipairs(entry.change and hunks.remaining(entry.change) or {}) do
+  for _, hunk in ipairs(entry.change and not entry.change.by_user and hunks.remaining(entry.change) or {}) do
     local said = hunk.state == "conflict" and { "! you edited this too; not undone", "ClaudeDiffWarning" }
       or hunk.reviewed and { "✓ reviewed", "ClaudeReviewDone" }
     if said then

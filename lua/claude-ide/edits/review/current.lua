@@ -44,6 +44,13 @@ local follow_changes = require("claude-ide.base.once")(function()
       looked[path] = "new"
     end
   end)
+  bus.on("file_renamed", function(from, to)
+    looked[from], looked[to] = nil, looked[from]
+    local entry = M.find(from)
+    if entry and not M.find(to) then
+      entry.path = to
+    end
+  end)
 end)
 
 ---@return claude-ide.review.Review?

@@ -235,7 +235,7 @@ function M.update(view, entries, index)
   local entry = entries[index]
   local found = whereabouts(view, entry)
   view.unloaded = nil
-  if found == "lost" then
+  if found == "lost" or view.path ~= entry.path then
     return M.show(view, entries, index)
   elseif found == "elsewhere" then
     return list_files(view, entries, index)

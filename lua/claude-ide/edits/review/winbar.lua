@@ -86,6 +86,7 @@ local function state(entry)
     and (
       change.behind and "on disk, unsaved in your buffer"
       or change.moved_to and "moved to " .. plain_name(change.moved_to)
+      or change.by_user and "deleted by you"
       or change.kind == "deleted" and "deleted"
     )
   if warning then

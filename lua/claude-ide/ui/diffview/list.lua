@@ -50,6 +50,7 @@ local NEW = "•"
 ---@field conflicts integer
 ---@field behind? boolean
 ---@field binary? boolean
+---@field by_user? boolean the user has deleted it
 ---@field moved_from? string
 ---@field moved_to? string
 
@@ -114,6 +115,7 @@ local function lines_changed(entry)
   end
   local what = change.moved_to and "moved away"
     or change.moved_from and "moved here"
+    or change.by_user and "deleted by you"
     or change.binary and "binary"
     or change.conflicts + change.added + change.removed == 0 and "empty"
   if what then
