@@ -1,7 +1,7 @@
 -- Lists, enters, scrolls and closes windows.
--- Invariant: only this module closes windows (`make lint`). Neovim 0.10 and 0.11 crash when the last split of another tab page is closed,
--- or its buffer deleted, while a float is over it (such as a plugin's notice): the float is closed first. 0.11 and 0.12 crash when a float
--- of another tab page is closed that is its current and previous window: a split becomes the current one first.
+-- Invariant: only this module enters and closes windows (`make lint`). Neovim 0.10 and 0.11 crash when the last split of another tab page
+-- is closed, or its buffer deleted, while a float is over it (such as a plugin's notice): the float is closed first. 0.11 and 0.12 crash
+-- when a float of another tab page is closed that is its current and previous window: a split becomes the current one first.
 local M = {}
 
 local function is_float(win)
@@ -44,8 +44,9 @@ end
 
 ---Enters a window.
 ---@param win integer
-function M.enter(win)
-  if vim.api.nvim_win_get_buf(win) ~= vim.api.nvim_get_current_buf() then
+---@param comes_back? boolean the user was there a moment ago, perhaps in Visual mode
+function M.enter(win, comes_back)
+  if not comes_back and vim.api.nvim_win_get_buf(win) ~= vim.api.nvim_get_current_buf() then
     M.end_visual()
   end
   vim.api.nvim_set_current_win(win)

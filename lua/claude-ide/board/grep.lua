@@ -14,6 +14,7 @@ local notice = lazy("claude-ide.base.notice")
 local phrases = lazy("claude-ide.sessions.phrases")
 local sessions = lazy("claude-ide.sessions")
 local slice = lazy("claude-ide.base.slice")
+local window = lazy("claude-ide.base.window")
 local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
@@ -169,7 +170,7 @@ local function list_gathered(search, all)
     local current = vim.api.nvim_get_current_win()
     search.open_list()
     if not file_window.may_focus() then
-      vim.api.nvim_set_current_win(current)
+      window.enter(current, true)
     end
     map_cancel(true)
     for at, item in ipairs(items) do

@@ -60,7 +60,7 @@ local function go(win, made, place)
   elseif is_place(vim.api.nvim_win_get_buf(win)) then
     win = vacate(win, made)
   end
-  vim.api.nvim_set_current_win(win)
+  window.enter(win)
   bus.emit("transcript_wanted", { file = place.file }, { line = place.line, match = place.match, win = win })
 end
 

@@ -81,7 +81,7 @@ local function give_file_away(win, buf)
   pcall(vim.api.nvim_win_set_cursor, place, cursor)
   vim.api.nvim_win_set_buf(win, buf)
   if is_here then
-    vim.api.nvim_set_current_win(place)
+    window.enter(place)
   end
 end
 
@@ -248,14 +248,14 @@ function M.show(shown)
         return vim.api.nvim_get_current_buf() == shown.prompt
       end,
       enter = function()
-        pcall(vim.api.nvim_set_current_win, prompt)
+        pcall(window.enter, prompt)
       end,
     })
     local current = vim.api.nvim_get_current_win()
     if current ~= prompt and current ~= win then
       shown.origin = current
     end
-    vim.api.nvim_set_current_win(prompt)
+    window.enter(prompt)
   end
 end
 
@@ -269,7 +269,7 @@ function M.hide(shown)
   wins[#wins + 1] = window_of(shown.view and shown.view.buf) or waiting
   split.close(wins, false)
   if origin and vim.api.nvim_win_is_valid(origin) and file_window.may_focus() then
-    vim.api.nvim_set_current_win(origin)
+    window.enter(origin)
   end
 end
 

@@ -16,6 +16,7 @@ local store = lazy("claude-ide.comments.store")
 local target = lazy("claude-ide.comments.target")
 local text_float = lazy("claude-ide.ui.text_float")
 local two_texts = lazy("claude-ide.ui.diffview.two_texts")
+local window = lazy("claude-ide.base.window")
 local writer = lazy("claude-ide.comments.writer")
 
 local M = {}
@@ -323,7 +324,7 @@ function M.go_to(root, thread)
   local plan = thread.plan and target.plan_buffer(thread.plan)
   local win = plan and vim.fn.win_findbuf(plan)[1]
   if plan and win then
-    vim.api.nvim_set_current_win(win)
+    window.enter(win)
     vim.api.nvim_win_set_cursor(win, { math.min(M.lnum(thread), vim.api.nvim_buf_line_count(plan)), 0 })
     return true
   elseif not path and thread.draft then

@@ -97,7 +97,7 @@ local function refuse()
     dismiss()
     vim.o.confirm = asks
     if vim.api.nvim_win_is_valid(from) then
-      vim.api.nvim_set_current_win(from)
+      window.enter(from)
     end
     window.close(win)
     vim.api.nvim_echo({}, false, {}) -- Neovim has named the buffer

@@ -185,7 +185,7 @@ local presenter = {
   focus = function(question)
     ---@cast question claude-ide.notebook.Question
     if question.win then
-      vim.api.nvim_set_current_win(question.win)
+      ide_window.enter(question.win)
     else
       know_language(question, function()
         open(question)

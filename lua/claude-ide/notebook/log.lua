@@ -4,6 +4,7 @@ local lazy = require("claude-ide.lazy")
 local log = lazy("claude-ide.base.log")
 local modifiers = lazy("claude-ide.ui.modifiers")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
+local window = lazy("claude-ide.base.window")
 
 local M = {}
 
@@ -157,7 +158,7 @@ function M.open()
   end
   local win = vim.fn.win_findbuf(buf)[1]
   if win then
-    vim.api.nvim_set_current_win(win)
+    window.enter(win)
   else
     vim.cmd.split({ mods = modifiers.of_command({ split = "botright" }) })
     vim.api.nvim_win_set_buf(0, buf)

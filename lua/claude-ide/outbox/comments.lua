@@ -323,7 +323,7 @@ function M.send()
   local shown = previews[root]
   if shown and vim.api.nvim_win_is_valid(shown.win) then
     if shown.is_edited() then
-      vim.api.nvim_set_current_win(shown.win)
+      ide_window.enter(shown.win)
       return true
     end
     shown.close() -- other comments may have been written since

@@ -16,6 +16,7 @@ local notice = lazy("claude-ide.base.notice")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local transcript_view = lazy("claude-ide.transcript.view")
 local viewport = lazy("claude-ide.transcript.viewport")
+local window = lazy("claude-ide.base.window")
 
 local M = {}
 
@@ -62,7 +63,7 @@ local function put_into_window(view, chosen, request)
   if win and (chosen or may_focus or not is_here) and vim.fn.getcmdwintype() == "" then
     vim.api.nvim_win_set_buf(win, view.buf)
     if not chosen and may_focus then
-      vim.api.nvim_set_current_win(win)
+      window.enter(win)
     end
   else
     win = file_window.show(view.buf, request)

@@ -54,7 +54,7 @@ local function finish(list, index)
   guard_window.forget(list.buf)
   ide_window.close(list.win)
   if had_focus and vim.api.nvim_win_is_valid(list.from) then
-    vim.api.nvim_set_current_win(list.from)
+    ide_window.enter(list.from)
     if list.mode:find("^[it]") then
       vim.cmd.startinsert({ bang = vim.fn.col(".") >= vim.fn.col("$") - 1 })
     end

@@ -175,7 +175,7 @@ function M.show(buf, request)
     end
   end
   if free then
-    vim.api.nvim_set_current_win(win)
+    window.enter(win)
   end
   return win, free
 end

@@ -2,6 +2,7 @@
 local lazy = require("claude-ide.lazy")
 local notice = lazy("claude-ide.base.notice")
 local split = lazy("claude-ide.ui.split")
+local window = lazy("claude-ide.base.window")
 
 local M = {}
 
@@ -102,10 +103,10 @@ function M.go(screen)
   vim.api.nvim_set_current_tabpage(screen.tab)
   local previous = screen.previous_win
   if previous and previous ~= vim.fn.win_getid(vim.fn.winnr("#")) and vim.api.nvim_win_is_valid(previous) then
-    vim.api.nvim_set_current_win(previous)
+    window.enter(previous, true)
   end
   if vim.api.nvim_win_is_valid(screen.win) and vim.api.nvim_get_current_win() ~= screen.win then
-    vim.api.nvim_set_current_win(screen.win)
+    window.enter(screen.win, true)
   end
   return true
 end

@@ -4,6 +4,7 @@ local lazy = require("claude-ide.lazy")
 local counted = lazy("claude-ide.base.counted")
 local ide_width = lazy("claude-ide.base.width")
 local key_list = lazy("claude-ide.ui.key_list")
+local window = lazy("claude-ide.base.window")
 
 local M = {}
 
@@ -66,7 +67,7 @@ end
 function M.click(number, _, button)
   local win, lhs = vim.fn.getmousepos().winid, clicked[number]
   if button == "l" and lhs and vim.api.nvim_win_is_valid(win) then
-    vim.api.nvim_set_current_win(win)
+    window.enter(win)
     vim.api.nvim_input(lhs .. (lhs:find("^:") and "<CR>" or ""))
   end
 end

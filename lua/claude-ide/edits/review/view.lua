@@ -21,6 +21,7 @@ local review_winbar = lazy("claude-ide.edits.review.winbar")
 local stamp = lazy("claude-ide.editor.buffer.stamp")
 local swap = lazy("claude-ide.editor.buffer.swap")
 local ui_winbar = lazy("claude-ide.ui.winbar")
+local window = lazy("claude-ide.base.window")
 local window_options = lazy("claude-ide.ui.window_options")
 local zen_mode = lazy("claude-ide.ui.zen_mode")
 
@@ -336,7 +337,7 @@ function M.open(entries)
       return view.tab ~= nil and windows.is_current(view)
     end,
     enter = function()
-      pcall(vim.api.nvim_set_current_win, view.wins.right)
+      pcall(window.enter, view.wins.right)
     end,
   })
   windows.open(view, true)
@@ -345,7 +346,7 @@ function M.open(entries)
   end)
   keys.map_list(view)
   M.show(view, entries, 1)
-  vim.api.nvim_set_current_win(view.wins.right)
+  window.enter(view.wins.right)
   return view
 end
 

@@ -16,6 +16,7 @@ local patch = lazy("claude-ide.editor.buffer.patch")
 local path = lazy("claude-ide.base.path")
 local stamp = lazy("claude-ide.editor.buffer.stamp")
 local winbar = lazy("claude-ide.ui.winbar")
+local window = lazy("claude-ide.base.window")
 
 local M = {}
 
@@ -127,7 +128,7 @@ local function compare(buf, base, theirs)
   local disk ---@type integer
   winbar.hold(mine, "mine (edit here, then :w)")
   for _, side in ipairs(sides) do
-    vim.api.nvim_set_current_win(mine)
+    window.enter(mine)
     vim.cmd(side[3])
     local win = vim.api.nvim_get_current_win()
     local shown = scratch(buf, side[1], side[2])
@@ -136,7 +137,7 @@ local function compare(buf, base, theirs)
     winbar.hold(win, side[1])
     vim.cmd("diffthis")
   end
-  vim.api.nvim_set_current_win(mine)
+  window.enter(mine)
   vim.cmd("diffthis")
   local tab = vim.api.nvim_get_current_tabpage()
   ask_nothing(buf, tab, diffoff_when_closed(tab, map_keys(buf, disk)))

@@ -278,7 +278,7 @@ local function show(plan)
   highlights.define_shared()
   local buf = plan.buf or create(plan)
   if plan.win and vim.api.nvim_win_is_valid(plan.win) and vim.api.nvim_win_get_buf(plan.win) == buf then
-    return vim.api.nvim_set_current_win(plan.win)
+    return ide_window.enter(plan.win)
   end
   closing.finish() -- it would change tab pages under the plan
   vim.cmd("tab sbuffer " .. buf)

@@ -89,7 +89,7 @@ local function close_view(card)
   local is_lost = has_focus and vim.list_contains({ 0, vim.fn.winnr() }, vim.fn.winnr("#"))
   local from = card.from
   if is_lost and from and vim.api.nvim_win_is_valid(from) then
-    vim.api.nvim_set_current_win(from)
+    ide_window.enter(from)
   end
   if win then
     ide_window.close_all({ win })
@@ -475,7 +475,7 @@ local function show(card)
   local win = window_of(card)
   if win then
     draw_title() -- the number of chats may have changed
-    return vim.api.nvim_set_current_win(win)
+    return ide_window.enter(win)
   end
   colour.define()
   close_view(card) -- `:quit` keeps the buffer

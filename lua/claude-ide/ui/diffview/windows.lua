@@ -110,7 +110,7 @@ function M.focus(view)
   local win = M.is_shown(view, "right") and view.wins.right or view.wins.left
   if win and vim.api.nvim_win_is_valid(win) then
     vim.api.nvim_set_current_tabpage(view.tab)
-    vim.api.nvim_set_current_win(win)
+    window.enter(win)
   end
 end
 
@@ -274,7 +274,7 @@ function M.open(view, focus)
       compare(view)
       pair.go_to_first_change(view)
     end
-    vim.api.nvim_set_current_win(view.wins.right)
+    window.enter(view.wins.right)
     if back then
       restore.go(back)
     end
@@ -300,7 +300,7 @@ end
 local function arrange(view)
   local left = view.wins.left
   if left and vim.api.nvim_get_current_win() == left then
-    vim.api.nvim_set_current_win(view.wins.right)
+    window.enter(view.wins.right)
   end
   view.wins.left = nil
   split.keeping_sizes(function()
@@ -437,7 +437,7 @@ function M.restore_windows(view)
     end
     M.switch(view, alone and "unified" or view.layout)
     if view.lost_here then
-      vim.api.nvim_set_current_win(view.wins.right)
+      window.enter(view.wins.right)
     end
     view.lost_here = nil
   end)
