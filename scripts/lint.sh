@@ -26,6 +26,11 @@ only_native_loads_the_library() { # library/install.lua loads a download for a c
 one_module_enters_and_closes_windows() {
   ! grep -rnE --include='*.lua' 'nvim_win_(close|hide)|nvim_set_current_win' lua plugin | grep -v '^lua/claude-ide/base/window\.lua:'
 }
+# Elsewhere a size would be taken for the user's wish, or be that of the command line.
+one_module_sizes_splits() {
+  ! grep -rnE --include='*.lua' 'nvim_win_set_(height|width)|win_move_|cmd.*\bresize\b|cmdheight = ' lua plugin |
+    grep -v '^lua/claude-ide/ui/split\.lua:'
+}
 # Elsewhere an error in a redraw, and `<C-c>` is one, would show a stack trace.
 one_module_draws() {
   ! grep -rn --include='*.lua' 'nvim_set_decoration_provider' lua plugin | grep -v '^lua/claude-ide/base/redraw\.lua:'
@@ -95,6 +100,7 @@ check no-oxi-api no_oxi_api
 check unsafe unsafe_is_counted
 check one-door-to-the-library only_native_loads_the_library
 check one-module-enters-and-closes-windows one_module_enters_and_closes_windows
+check one-module-sizes-splits one_module_sizes_splits
 check one-module-draws one_module_draws
 check no-digest-of-neovim no_digest_of_neovim
 check require-graph require_graph

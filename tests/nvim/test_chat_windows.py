@@ -128,7 +128,7 @@ def test_nothing_is_left_of_a_chat_that_is_closed(talk):
         weak.file, weak.store = weak.chat.source.file, weak.chat.store
         """
     )
-    listens = "return vim.fn.execute('autocmd VimResized') .. vim.fn.execute('autocmd WinScrolled')"
+    listens = "return vim.fn.execute('autocmd TextChangedI') .. vim.fn.execute('autocmd WinScrolled')"
     assert "claude-ide.chat" in nvim.lua(listens) and "claude-ide.transcript" in nvim.lua(listens)
     nvim.cmd("Claude chat close")
     assert "claude-ide.chat" not in nvim.lua(listens) and "claude-ide.transcript" not in nvim.lua(listens)
@@ -334,6 +334,76 @@ def test_a_prompt_grows_with_what_is_written_and_shrinks_again(talk):
     nvim.lua("Ide.chat_prompt.add(vim.api.nvim_get_current_buf(), 'one\\ntwo\\nthree\\nfour')")
     nvim.wait(lambda: layout(nvim)["prompt"][2] == 6, what="what is put in")
     nvim.wait("vim.fn.line('w0') == 1", what="all of it to be seen")
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("side", ["right", "bottom"])
+def test_a_prompt_that_the_user_has_enlarged_stays_so_while_it_is_written_in(begin_chat_with_stand_in, side):
+    nvim = begin_chat_with_stand_in(opts={"terminal": {"side": side}})
+    nvim.wait("vim.bo.filetype == 'markdown'", what="the prompt")
+    nvim.wait(lambda: "transcript" in layout(nvim), what="the transcript")
+    nvim.keys("<Esc><C-w>_")
+    nvim.wait(lambda: layout(nvim)["transcript"][2] == 2, what="all lines for the prompt")
+    large = layout(nvim)["prompt"][2]
+    nvim.keys("iwords<CR>more<Esc>")
+    nvim.wait("vim.fn.mode() == 'n' and vim.fn.getline(2) == 'more'")
+    assert layout(nvim)["prompt"][2] == large > 20
+    nvim.keys("<C-w>k<C-w>_")
+    nvim.wait(lambda: layout(nvim)["prompt"][2] == 2, what="all lines for the transcript")
+    nvim.keys("<C-w>jox<Esc>")
+    nvim.wait(lambda: layout(nvim)["prompt"][2] == 5, what="all that is written to be seen again")
+
+
+@pytest.mark.every_nvim
+def test_what_changes_the_lines_of_all_windows_is_no_wish_of_the_user(talk):
+    nvim = talk
+    nvim.stop_insert()
+    for change in ("laststatus=0", "laststatus=3", "cmdheight=3", "cmdheight=0", "laststatus=2", "cmdheight=1"):
+        nvim.cmd(f"set {change}")
+        nvim.wait(lambda: layout(nvim)["prompt"][2] == 3, what=f"the same height with {change}")
+        nvim.keys("o2<CR>3<Esc>")
+        nvim.wait(lambda: layout(nvim)["prompt"][2] == 5, what=f"more lines with {change}")
+        nvim.keys("uu")
+        nvim.wait("vim.fn.line('$') == 1")
+
+
+@pytest.mark.every_nvim
+def test_a_prompt_has_its_height_again_after_another_tab_page_or_a_screen_of_eight_lines(talk):
+    nvim = talk
+    nvim.stop_insert()
+    nvim.cmd("tabnew")
+    for lines in (9, 30, 9):
+        nvim.cmd(f"set lines={lines}")
+    nvim.cmd("tabprevious | set lines=40")
+    nvim.wait(lambda: layout(nvim)["prompt"][2] == 3, what="its height")
+    nvim.cmd("tabonly")
+    nvim.wait(lambda: layout(nvim)["transcript"][2] == 34, what="the line of the tab pages")
+    nvim.keys(":resize 12<CR>")
+    nvim.wait(lambda: layout(nvim)["prompt"][2] == 12)
+    nvim.cmd("set lines=8")
+    nvim.wait(lambda: layout(nvim)["transcript"][2] == 3, what="both to be seen")
+    nvim.cmd("set lines=40")
+    nvim.wait(lambda: layout(nvim)["prompt"][2] == 12, what="what the user gave it")
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("side", ["right", "bottom"])
+def test_a_transcript_that_is_opened_above_its_prompt_keeps_their_share(begin_chat_with_stand_in, side):
+    nvim = begin_chat_with_stand_in(opts={"terminal": {"side": side}})
+    nvim.wait("vim.bo.filetype == 'markdown'", what="the prompt")
+    nvim.wait(lambda: "transcript" in layout(nvim), what="the transcript")
+    begun = sorted(columns_of(nvim)), layout(nvim)
+    nvim.cmd("stopinsert | wincmd k | quit")
+    nvim.cmd("Claude chat")
+    nvim.wait(lambda: layout(nvim) == begun[1], what="both as they were")
+    nvim.cmd("set columns=100 lines=30")
+    nvim.wait(lambda: layout(nvim)["prompt"][2] == 3, what="the prompt's height")
+    if side == "right":
+        assert nvim.lua("return vim.api.nvim_win_get_width(0)") == 40
+    else:
+        assert layout(nvim)["transcript"][2] == 8  # with the prompt and the line between: 0.4 * 30
+    nvim.cmd("set columns=140 lines=40")
+    nvim.wait(lambda: (sorted(columns_of(nvim)), layout(nvim)) == begun, what="all as it was")
 
 
 def columns_of(nvim):

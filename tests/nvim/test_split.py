@@ -1,6 +1,7 @@
 """Windows of ours take room among the user's, and give it back: only splits have sizes, and the command line keeps its own."""
 
 import pytest
+from changeset_steps import Changesets
 from chat_steps import begin, start_with_stand_in, wait_idle
 from diff_steps import Diffs
 
@@ -105,6 +106,97 @@ def test_a_terminal_keeps_the_width_that_the_user_gives_it_on_another_screen(ter
     nvim.wait("vim.api.nvim_win_get_width(0) == 70")
     nvim.cmd(f"set columns={columns}")
     nvim.wait(f"vim.api.nvim_win_get_width(0) == {columns // 2}", what="half of it")
+
+
+@pytest.mark.every_nvim
+def test_a_terminal_beside_a_window_that_is_zoomed_has_its_width_the_next_time(terminal):
+    nvim, _ = terminal("vsplit b.txt")
+    nvim.cmd("1wincmd w | wincmd |")
+    nvim.wait("vim.api.nvim_win_get_width(0) > 130", what="all columns for one window")
+    hide(nvim, 2)
+    nvim.cmd("Claude")
+    nvim.wait("vim.bo.buftype == 'terminal' and vim.api.nvim_win_get_width(0) == 56", what="its share")
+
+
+@pytest.mark.every_nvim
+def test_the_page_of_other_agents_gives_its_room_back(start_nvim):
+    nvim = start_nvim(files=FILES, args=["a.txt"])
+    nvim.cmd("vsplit b.txt | split c.txt | resize 9")
+    before = sizes(nvim)
+    nvim.cmd("Claude mcp")
+    nvim.wait_kind("mcp")
+    nvim.keys("q")
+    nvim.wait(lambda: sizes(nvim) == before, what="the sizes of before")
+
+
+# Names, widths.
+WIDTHS = """
+return vim.tbl_map(function(win)
+  local kind = (vim.b[vim.api.nvim_win_get_buf(win)].claude_ide or {}).kind or "file"
+  return { kind, vim.api.nvim_win_get_width(win) }
+end, vim.api.nvim_tabpage_list_wins(0))
+"""
+
+
+LAST_COLUMNS = """
+return vim.tbl_map(function(win)
+  return vim.fn.win_screenpos(win)[2] + vim.api.nvim_win_get_width(win) - 1
+end, vim.api.nvim_tabpage_list_wins(0))
+"""
+
+
+def list_width(nvim):
+    return dict(nvim.lua(WIDTHS)).get("changes")
+
+
+@pytest.fixture
+def changeset(start_nvim):
+    """A changeset of two files beside the user's two windows."""
+
+    def begin(**diff):
+        nvim = start_nvim(opts={"diff": diff}, files=FILES, args=["a.txt"])
+        nvim.cmd("vsplit b.txt | vertical resize 30")
+        nvim.lua("require('claude-ide').connect()")
+        edits = ", ".join(f'[uri("{name}")] = {{ edit(0, 0, 0, 0, "new ") }}' for name in ("a.txt", "b.txt"))
+        Changesets(nvim).show(f"{{ changes = {{ {edits} }} }}")
+        return nvim
+
+    return begin
+
+
+@pytest.mark.every_nvim
+def test_a_list_of_files_keeps_the_width_that_the_user_gives_it(changeset):
+    nvim = changeset(layout="vertical")
+    assert list_width(nvim) == 28
+    for columns, width in ((60, 23), (200, 28), (140, 28)):
+        nvim.cmd(f"set columns={columns}")
+        nvim.wait(lambda width=width: list_width(nvim) == width, what=f"the width for {columns} columns")
+    nvim.cmd("1wincmd w | vertical resize 50 | wincmd p")
+    nvim.keys("gl")
+    nvim.wait(lambda: len({width for _, width in nvim.lua(WIDTHS)}) == 2, what="the other layout")
+    assert list_width(nvim) == 50
+    nvim.cmd("set columns=200")
+    nvim.wait(lambda: list_width(nvim) == 71, what="its share")
+    nvim.cmd("set columns=140 | wincmd |")
+    nvim.wait(lambda: list_width(nvim) == 1, what="all columns for one text")
+    nvim.keys("gl")
+    nvim.wait(lambda: list_width(nvim) == 50, what="the list again")
+
+
+@pytest.mark.every_nvim
+def test_a_list_of_files_is_the_previous_window(changeset):
+    nvim = changeset()
+    nvim.keys("<C-w>p")
+    nvim.wait_kind("changes")
+
+
+@pytest.mark.every_nvim
+def test_a_list_of_files_among_the_users_windows_stays_on_a_small_screen(changeset):
+    nvim = changeset(open_in="current", layout="vertical")
+    for columns in (60, 200, 140):
+        nvim.cmd(f"set columns={columns}")
+        nvim.wait(lambda columns=columns: list_width(nvim) == min(28, columns // 4 + 8), what="its width")
+        assert max(nvim.lua(LAST_COLUMNS)) == columns
 
 
 @pytest.mark.every_nvim

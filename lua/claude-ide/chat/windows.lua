@@ -23,8 +23,6 @@ local M = {}
 ---@field prompt integer buffer
 ---@field view? claude-ide.transcript.View
 ---@field waiting? integer the window for its transcript
----@field height? integer of the prompt's window, as set here
----@field is_low? boolean smaller than wanted for lack of lines
 ---@field origin? integer the user's previous window
 ---@field is_idle? boolean at the last redraw
 
@@ -56,7 +54,7 @@ local function dress_prompt(win)
   local wo = vim.wo[win][0]
   wo.wrap, wo.linebreak, wo.number, wo.relativenumber = true, true, false, false
   wo.signcolumn, wo.foldcolumn, wo.foldenable, wo.list, wo.colorcolumn = "no", "0", false, false, ""
-  wo.statuscolumn, wo.winfixheight, wo.conceallevel = "", true, 0
+  wo.statuscolumn, wo.conceallevel = "", 0
   ui_winbar.hold(win, "%{%v:lua.require'claude-ide.chat.prompt_bar'.text()%}")
 end
 
@@ -103,116 +101,51 @@ local function keep_window(buf)
       end)
     end,
   })
+  vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP" }, {
+    group = group,
+    buffer = buf,
+    desc = "Claude Code: fit the height of a prompt",
+    callback = safely.wrap("fit the height of a prompt", function()
+      vim.tbl_map(split.fit, window.here(buf))
+    end),
+  })
 end
 
 ---The lines of the text plus one, up to the option.
----@param buf integer
----@param win integer one of the same width
----@return integer with the winbar
-local function wanted_height(buf, win)
-  local most, rows = config.get().chat.prompt_height, 1
-  if vim.api.nvim_win_get_buf(win) == buf then
-    rows = vim.api.nvim_win_text_height(win, {}).all
-  else
-    rows = vim.api.nvim_buf_line_count(buf)
-  end
-  return math.min(math.max(rows + 2, SMALL_PROMPT), most)
-end
-
----@param buf integer
----@param ... integer the transcript's window, and the prompt's if open, last
----@return integer with the winbar
-local function prompt_height(buf, ...)
-  local lines = select("#", ...) - 1 -- a status line between them
-  for _, win in ipairs({ ... }) do
-    lines = lines + vim.api.nvim_win_get_height(win)
-  end
-  local wanted = wanted_height(buf, (select(-1, ...)))
-  return math.max(math.min(wanted, lines - LEAST_TRANSCRIPT - 1), math.min(LEAST_PROMPT, lines - 2), 1)
-end
-
----Fits the prompt's fixed height: otherwise the transcript would shrink to nothing on a small screen. A height set by the user is kept.
 ---@param shown claude-ide.chat.Shown
-local function fit_height(shown)
-  local prompt, above = window_of(shown.prompt), window_of(shown.view and shown.view.buf)
-  if
-    not prompt
-    or not above
-    or vim.api.nvim_win_get_position(prompt)[2] ~= vim.api.nvim_win_get_position(above)[2]
-  then
-    return
-  end
-  local height, fitting = vim.api.nvim_win_get_height(prompt), prompt_height(shown.prompt, above, prompt)
-  local is_short = vim.api.nvim_win_get_height(above) < LEAST_TRANSCRIPT or height < LEAST_PROMPT
-  local is_ours = height == shown.height or shown.is_low
-  shown.is_low = (is_ours or is_short) and fitting < wanted_height(shown.prompt, prompt)
-  if height ~= fitting and (is_ours or is_short) then
-    vim.api.nvim_win_set_height(prompt, fitting)
-    shown.height = vim.api.nvim_win_get_height(prompt)
-    if vim.api.nvim_win_text_height(prompt, {}).all < fitting then
-      vim.api.nvim_win_call(prompt, function()
-        vim.fn.winrestview({ topline = 1 })
-      end)
-    end
-  end
-end
-
-local function group_of(shown)
-  return "claude-ide.chat.windows.height." .. shown.chat.count
-end
-
----@param shown claude-ide.chat.Shown
-local function keep_height(shown)
-  local function fit()
-    safely.wrap("fit the height of a prompt", fit_height)(shown)
-  end
-  local group = vim.api.nvim_create_augroup(group_of(shown), { clear = true })
-  vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP" }, {
-    group = group,
-    buffer = shown.prompt,
-    desc = "Claude Code: fit the height of a prompt",
-    callback = fit,
-  })
-  vim.api.nvim_create_autocmd("VimResized", {
-    group = group,
-    desc = "Claude Code: leave a transcript some lines beside its prompt",
-    callback = function()
-      fit() -- at each resize: after the next one, a height set by the user could not be recognized
-      vim.schedule(fit) -- other plugins resize their windows, too
+---@param above integer the transcript's window, which gives it room
+---@return claude-ide.ui.Side
+local function room_of_prompt(shown, above)
+  local buf = shown.prompt
+  return {
+    side = "bottom",
+    beside = above,
+    size = function(win)
+      local is_open = vim.api.nvim_win_get_buf(win) == buf
+      local rows = is_open and vim.api.nvim_win_text_height(win, {}).all or vim.api.nvim_buf_line_count(buf)
+      return math.min(math.max(rows + 2, SMALL_PROMPT), config.get().chat.prompt_height)
     end,
-  })
+    least = { columns = 1, lines = LEAST_PROMPT },
+    rest = LEAST_TRANSCRIPT + 1, -- a status line between them
+    fixed = true,
+  }
 end
 
----@param shown claude-ide.chat.Shown
----@param above integer the transcript's window
----@return integer win
-local function open_prompt(shown, above)
-  local height = prompt_height(shown.prompt, above)
-  local win = vim.api.nvim_open_win(shown.prompt, false, { win = above, split = "below", height = height })
-  shown.height = vim.api.nvim_win_get_height(win)
-  dress_prompt(win)
-  keep_window(shown.prompt)
-  keep_height(shown)
-  return win
-end
-
----Opens a window for the transcript: above the prompt if that is open, else beside all windows, with the prompt.
+---Opens a window for the transcript: above the prompt if that is open, else beside all windows.
 ---@param shown claude-ide.chat.Shown
 ---@return integer win
 local function open_transcript(shown)
   local prompt = window_of(shown.prompt)
-  local win ---@type integer
-  if not prompt then
-    return split.open_at_side(blank(), wanted_side())
-  elseif vim.api.nvim_win_get_height(prompt) < LEAST.lines then
-    win = split.open_at_side(blank(), wanted_side())
-    vim.fn.win_splitmove(prompt, win, { rightbelow = true })
-  else
-    win = vim.api.nvim_open_win(blank(), false, { win = prompt, split = "above" })
+  if prompt and vim.api.nvim_win_get_height(prompt) >= LEAST.lines then
+    local win = split.keeping_sizes(function()
+      return vim.api.nvim_open_win(blank(), false, { win = prompt, split = "above" })
+    end)
+    split.keep(win, wanted_side())
+    return win
+  elseif prompt then
+    split.close({ prompt }, false) -- it is opened again, below
   end
-  vim.api.nvim_win_set_height(prompt, prompt_height(shown.prompt, win, prompt))
-  shown.height = vim.api.nvim_win_get_height(prompt)
-  return win
+  return split.open(blank(), wanted_side())
 end
 
 ---Creates the transcript of a chat whose prompt was shown first.
@@ -241,7 +174,14 @@ function M.show(shown)
       shown.view, shown.waiting = nil, win
     end
   end
-  local prompt = window_of(shown.prompt) or open_prompt(shown, win)
+  local prompt, room = window_of(shown.prompt), room_of_prompt(shown, win)
+  if prompt then
+    split.keep(prompt, room)
+  else
+    prompt = split.open(shown.prompt, room)
+    dress_prompt(prompt)
+    keep_window(shown.prompt)
+  end
   if may_focus then
     zen_mode.keep("prompt " .. shown.prompt, {
       is_there = function()
@@ -280,7 +220,6 @@ function M.close(shown)
   if shown.view then
     interrupt_key.off(shown.view.buf)
   end
-  pcall(vim.api.nvim_del_augroup_by_name, group_of(shown))
 end
 
 ---@param shown claude-ide.chat.Shown

@@ -1,9 +1,10 @@
 -- `:Claude mcp`: shows how other agents connect to the editor's tools.
 local lazy = require("claude-ide.lazy")
 local key = lazy("claude-ide.ui.key")
-local modifiers = lazy("claude-ide.ui.modifiers")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local server = lazy("claude-ide.server")
+local split = lazy("claude-ide.ui.split")
+local window = lazy("claude-ide.base.window")
 
 local M = {}
 
@@ -63,12 +64,12 @@ function M.show()
     is_private = true, -- contains the token
     bo = { bufhidden = "wipe", modifiable = false, filetype = "markdown" },
   })
-  local height = math.min(#lines, math.max(vim.o.lines - 6, 1))
-  local win = modifiers.open(buf)
-    or vim.api.nvim_open_win(buf, false, { win = -1, split = "below", height = height })
-  vim.api.nvim_set_current_win(win)
+  local win = split.open(buf, { side = "bottom", size = #lines, least = { columns = 1, lines = 6 } })
+  window.enter(win)
   vim.wo[win][0].wrap = false
-  key.map(buf, "q", "close this", "<C-w>c")
+  key.map(buf, "q", "close this", function()
+    split.close({ vim.api.nvim_get_current_win() })
+  end)
   vim.fn.search("^claude mcp add")
   return true
 end

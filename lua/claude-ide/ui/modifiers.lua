@@ -121,7 +121,7 @@ local function open_tab(buf, mods)
     vim.cmd({ cmd = "sbuffer", args = { tostring(buf) }, mods = { tab = mods.tab } })
   end)
   local win = vim.api.nvim_get_current_win()
-  vim.api.nvim_set_current_win(current)
+  window.enter(current, true)
   return win
 end
 

@@ -1,6 +1,7 @@
--- Splits of ours among the user's: opens and closes them, gives them room, and gives the room back.
--- Invariants: only what is beside each other in the tree of splits (`winlayout()`) has sizes, and the last one takes the rest: sizing a
--- window that stands alone would size the command line. Sizes are restored in the same tree only.
+-- Splits of ours among the user's: opens and closes them, gives them the room that they want, and gives the room back.
+-- Invariants: only this module sizes splits (`make lint`). Only what is beside each other in the tree of splits (`winlayout()`) has sizes,
+-- and the last one takes the rest: sizing a window that stands alone would size the command line. Sizes are restored in the same tree
+-- only. A window that the user has sized keeps that; what is less for lack of room, or for another window's zoom, is nobody's wish.
 local lazy = require("claude-ide.lazy")
 local modifiers = lazy("claude-ide.ui.modifiers")
 local option = lazy("claude-ide.base.option")
@@ -38,22 +39,25 @@ local WIDTH, HEIGHT = new_axis("row", "columns", "width", 2), new_axis("col", "l
 ---@field row table<integer, integer> widths
 ---@field col table<integer, integer> heights
 
----A side of the screen, and the room that is wanted there.
+---Where a window is, and the room that it wants there.
 ---@class claude-ide.ui.Side
----@field side "left"|"right"|"top"|"bottom"
----@field size number a share of the screen, or cells
+---@field side "left"|"right"|"top"|"bottom" of the screen, where all give room; or of `beside`
+---@field beside? integer another window, which gives room
+---@field size number|fun(win: integer): integer a share of the room, or cells; the function gets `beside` as long as there is no window
 ---@field least { columns: integer, lines: integer } minimum of the window, and of the rest
----@field fixed? boolean Neovim does not size it together with others; the size that a user gave it is the next one's
+---@field rest? integer another minimum of the rest
+---@field fixed? boolean Neovim does not size it together with others; at a side the size that a user gave it is the next one's
 
----A window at a side of the screen, which keeps its share.
+---A window that keeps its room: a share of the screen, or its cells beside another window.
 ---@class claude-ide.ui.AtSide
 ---@field axis claude-ide.ui.Axis
 ---@field wanted claude-ide.ui.Side
----@field share? number as the user has sized it
----@field cells integer size when the screen had `total` cells
+---@field given? number as the user has sized it: a share, or cells beside another window
+---@field cells integer size when all splits had `total` cells, with what is beside it along the axis
 ---@field total integer
 ---@field before? claude-ide.ui.Layout
 ---@field after? claude-ide.ui.Layout as it was made by this module, or by Neovim for a screen of another size
+---@field made? integer its cells then
 
 ---@type table<integer, claude-ide.ui.AtSide> by window
 local at_side = {}
@@ -257,47 +261,149 @@ function M.even(first, second)
 end
 
 ---@param wanted claude-ide.ui.Side
----@return claude-ide.ui.Axis
-local function axis_of(wanted)
-  return (wanted.side == "left" or wanted.side == "right") and WIDTH or HEIGHT
+---@return claude-ide.ui.AtSide
+local function new(wanted)
+  local axis = (wanted.side == "left" or wanted.side == "right") and WIDTH or HEIGHT
+  local share = wanted.fixed and not wanted.beside and given[axis.total] or nil
+  return { axis = axis, wanted = wanted, given = share, cells = 0, total = 0 }
 end
 
----@param wanted claude-ide.ui.Side
----@param share? number as the user has sized it
----@return integer
-local function cells_of(wanted, share)
-  local axis, size = axis_of(wanted), wanted.size
-  local total, least = vim.o[axis.total], wanted.least[axis.total] ---@type integer, integer
-  if share then
-    return math.max(math.floor(total * share + 0.5), 1)
+---Whether it is where it was opened: among others, and on that side of the window that gives it room.
+---@param win integer
+---@param at claude-ide.ui.AtSide
+---@return boolean
+local function stands(win, at)
+  if not vim.api.nvim_win_is_valid(win) then
+    return false
   end
-  local cells = size < 1 and math.floor(total * size + 0.5) or math.floor(size)
-  return math.max(math.min(cells, total - least), math.min(least, math.floor(total / 2)), 1)
+  local host, tab = at.wanted.beside, vim.api.nvim_win_get_tabpage(win)
+  if not host then
+    return #window.splits(tab) > 1
+  elseif not vim.api.nvim_win_is_valid(host) or vim.api.nvim_win_get_tabpage(host) ~= tab then
+    return false
+  end
+  local across = at.axis == WIDTH and HEIGHT or WIDTH
+  local own, its = vim.api.nvim_win_get_position(win), vim.api.nvim_win_get_position(host)
+  local shift, is_after = own[across.at] - its[across.at], own[at.axis.at] > its[at.axis.at]
+  local wanted_after = at.wanted.side == "right" or at.wanted.side == "bottom"
+  return is_after == wanted_after and shift >= 0 and shift < across.get(host)
+end
+
+---The cells of which it has a part.
+---@param at claude-ide.ui.AtSide
+---@param win? integer nil: not open
+---@return integer
+local function room_of(at, win)
+  local host = at.wanted.beside
+  if not host then
+    return vim.o[at.axis.total] --[[@as integer]]
+  end
+  return at.axis.get(host) + (win and at.axis.get(win) + 1 or 0)
+end
+
+---@param at claude-ide.ui.AtSide
+---@param win? integer nil: not open
+---@return integer
+local function cells_of(at, win)
+  local wanted, room = at.wanted, room_of(at, win)
+  if at.given and not wanted.beside then
+    return math.max(math.floor(room * at.given + 0.5), 1)
+  end
+  local least, cells = wanted.least[at.axis.total], at.given or wanted.size ---@type integer, number|fun(win: integer): integer
+  if type(cells) == "function" then
+    cells = cells(win or wanted.beside --[[@as integer]])
+  end
+  cells = cells < 1 and math.floor(room * cells + 0.5) or math.floor(cells)
+  return math.max(math.min(cells, room - (wanted.rest or least)), math.min(least, math.floor(room / 2)), 1)
+end
+
+---The cells of windows that it has given room along the axis.
+---@param win integer
+---@param at claude-ide.ui.AtSide
+---@return integer
+local function given_away(win, at)
+  local cells = 0
+  for other, its in pairs(at_side) do
+    if its.wanted.beside == win and its.axis == at.axis and stands(other, its) then
+      cells = cells + at.axis.get(other) + 1
+    end
+  end
+  return cells
+end
+
+---The cells of all splits of its tab page.
+---@param win integer
+---@param at claude-ide.ui.AtSide
+---@return integer
+local function total_of(win, at)
+  local layout = M.layout(vim.api.nvim_win_get_tabpage(win))
+  return extent(layout.tree, at.axis, layout[at.axis.along])
+end
+
+---@param win integer
+---@param at claude-ide.ui.AtSide
+local function measure(win, at)
+  at.cells, at.total = at.axis.get(win) + given_away(win, at), total_of(win, at)
+end
+
+---Whether it has no more than Neovim leaves to each window.
+---@param win integer
+---@param at claude-ide.ui.AtSide
+---@return boolean
+local function is_squeezed(win, at)
+  local least = vim.o["winmin" .. at.axis.size] --[[@as integer]]
+  return at.axis.get(win) <= least + (at.axis == HEIGHT and 1 or 0) -- with a winbar
 end
 
 ---Notes a size that the user has set.
 ---@param win integer
----@param at claude-ide.ui.AtSide
+---@param at claude-ide.ui.AtSide which stands
 local function note(win, at)
-  local cells, total = at.axis.get(win), vim.o[at.axis.total]
-  local is_alone = #window.splits(vim.api.nvim_win_get_tabpage(win)) == 1
-  if at.total == total and at.cells ~= cells and not is_alone then
-    at.cells, at.share = cells, cells ~= cells_of(at.wanted) and cells / total or nil
+  local cells = at.axis.get(win) + given_away(win, at)
+  if at.total ~= total_of(win, at) or at.cells == cells then
+    return
+  elseif is_squeezed(win, at) then
+    at.given = not at.wanted.beside and at.given or nil
+  else
+    at.cells, at.given = cells, nil
+    at.given = cells ~= cells_of(at, win) and (at.wanted.beside and cells or cells / room_of(at)) or nil
   end
 end
 
----Keeps all shares of a screen that has got another size: Neovim sizes only the windows at its right and bottom. Those of another tab page
----are sized when it is entered.
-local function keep_shares()
+---Gives a window what it wants, from those next to it.
+---@param win integer
+---@param at claude-ide.ui.AtSide
+local function fit(win, at)
+  local cells = cells_of(at, win) - given_away(win, at)
+  if at.axis.get(win) ~= cells then
+    at.axis.set(win, cells)
+    if at.axis == HEIGHT and vim.api.nvim_win_text_height(win, {}).all < cells then
+      vim.api.nvim_win_call(win, function()
+        vim.fn.winrestview({ topline = 1 }) -- there is room for all of it
+      end)
+    end
+  end
+  measure(win, at)
+end
+
+---Keeps all sizes where the room is another one, as on another screen: Neovim sizes only the windows at its right and bottom. Those of
+---another tab page are sized when it is entered.
+local function keep_sizes()
   local tab, is_one_here = vim.api.nvim_get_current_tabpage(), false
   local wanted = { row = {}, col = {} } ---@type table<"row"|"col", table<integer, integer>>
+  local beside = {} ---@type table<integer, claude-ide.ui.AtSide>
   for win, at in pairs(at_side) do
     if not vim.api.nvim_win_is_valid(win) then
       at_side[win] = nil
-    elseif vim.api.nvim_win_get_tabpage(win) == tab then
+    elseif vim.api.nvim_win_get_tabpage(win) == tab and stands(win, at) then
       note(win, at)
       is_one_here = true
-      wanted[at.axis.along][win] = at.total ~= vim.o[at.axis.total] and cells_of(at.wanted, at.share) or nil
+      local is_other_room = at.total ~= total_of(win, at)
+      if at.wanted.beside then
+        beside[win] = (is_other_room or not at.given and not is_squeezed(win, at)) and at or nil
+      elseif is_other_room then
+        wanted[at.axis.along][win] = math.max(cells_of(at, win) - given_away(win, at), 1)
+      end
     end
   end
   for _, axis in ipairs({ WIDTH, HEIGHT }) do
@@ -308,8 +414,12 @@ local function keep_shares()
     end
     for win in pairs(sizes) do
       local at = at_side[win]
-      at.cells, at.total, at.after = axis.get(win), vim.o[axis.total], M.layout(0)
+      measure(win, at)
+      at.after, at.made = M.layout(0), at.cells
     end
+  end
+  for win, at in pairs(beside) do
+    fit(win, at)
   end
   latest[tab] = is_one_here and M.layout(0) or nil
 end
@@ -317,8 +427,8 @@ end
 local listen = require("claude-ide.base.once")(function()
   vim.api.nvim_create_autocmd({ "WinResized", "VimResized", "TabEnter" }, {
     group = vim.api.nvim_create_augroup("claude-ide.ui.split", { clear = true }),
-    desc = "Claude Code: keep the windows' share of the screen",
-    callback = safely.wrap("keep a window's share of the screen", keep_shares),
+    desc = "Claude Code: keep the room of windows",
+    callback = safely.wrap("keep the room of windows", keep_sizes),
   })
 end)
 
@@ -331,56 +441,85 @@ local SIDE = { left = "left", right = "right", above = "top", below = "bottom" }
 ---@return claude-ide.ui.Side
 local function moved(wanted, mods)
   local axis = mods.vertical and WIDTH or HEIGHT
-  local before = axis_of(wanted)
+  local before = new(wanted).axis
   if mods.split == "" and axis == before then
     return wanted
   end
   local size = wanted.size
-  if axis ~= before and size >= 1 then
+  if axis ~= before and type(size) == "number" and size >= 1 then
     size = math.min(size / vim.o[before.total], 0.5)
   end
-  local side = SIDE[modifiers.direction(mods)]
-  return { side = side, size = size, least = wanted.least, fixed = wanted.fixed }
+  return vim.tbl_extend("force", wanted, { side = SIDE[modifiers.direction(mods)], size = size })
 end
 
----Opens a window at a side of the screen, where it keeps its share. All others give room in proportion to their sizes, except those of a
+---Opens a window, which keeps its room. At a side of the screen all others give some in proportion to their sizes, except those of a
 ---fixed size.
 ---@param buf integer
 ---@param wanted claude-ide.ui.Side
 ---@return integer win not entered
-function M.open_at_side(buf, wanted)
-  if modifiers.opens_tab() then
+function M.open(buf, wanted)
+  if not wanted.beside and modifiers.opens_tab() then
     return modifiers.open(buf) --[[@as integer]]
   end
-  local mods = modifiers.take()
+  local mods = not wanted.beside and modifiers.take() or nil
   wanted = mods and moved(wanted, mods) or wanted
-  local axis, before = axis_of(wanted), M.layout(0)
-  local share = wanted.fixed and given[axis.total] or nil
-  local cells = cells_of(wanted, share)
+  local at, before = new(wanted), M.layout(0)
+  local axis, cells = at.axis, cells_of(at)
   local win ---@type integer
   M.keeping_sizes(function()
-    local place = { win = -1, split = SPLIT[wanted.side], [axis.size] = cells }
+    local place = { win = wanted.beside or -1, split = SPLIT[wanted.side], [axis.size] = cells }
     win = vim.api.nvim_open_win(buf, false, place)
-    ---@type claude-ide.ui.AtSide
-    local at = { axis = axis, wanted = wanted, share = share, cells = cells, total = vim.o[axis.total] }
     at_side[win] = at
-    distribute(0, axis, vim.tbl_extend("force", before[axis.along], { [win] = cells }))
-    at.cells, at.before, at.after = axis.get(win), before, M.layout(0)
+    if not wanted.beside then
+      distribute(0, axis, vim.tbl_extend("force", before[axis.along], { [win] = cells }))
+      at.before, at.after, at.made = before, M.layout(0), axis.get(win)
+    end
+    measure(win, at)
   end)
   vim.wo[win][0]["winfix" .. axis.size] = wanted.fixed or false
   listen()
-  keep_shares()
+  keep_sizes()
   return win
 end
 
----Whether the user has given other windows more room since a window was opened. Neovim itself widens the current one to 'winwidth'.
+---A window that is open keeps its room from now on, as if it had been opened there.
 ---@param win integer
+---@param wanted claude-ide.ui.Side
+function M.keep(win, wanted)
+  local at = at_side[win]
+  if at and at.wanted.beside == wanted.beside then
+    return
+  end
+  at = new(wanted)
+  at_side[win] = at
+  if wanted.beside then
+    fit(win, at)
+  else
+    at.total, at.after = total_of(win, at), M.layout(0)
+    note(win, at)
+    at.made = at.cells
+  end
+end
+
+---Call when what a window wants may have changed: it gets that, unless the user has sized it.
+---@param win integer
+function M.fit(win)
+  local at = at_side[win]
+  if at and stands(win, at) then
+    note(win, at)
+    if not at.given or is_squeezed(win, at) then
+      fit(win, at)
+    end
+  end
+end
+
+---Whether the user has given other windows more room since a window was opened. Neovim itself widens the current one to 'winwidth'.
 ---@param at claude-ide.ui.AtSide
 ---@param now claude-ide.ui.Layout
 ---@return boolean
-local function has_sized_others(win, at, now)
+local function has_sized_others(at, now)
   local after = at.after --[[@as claude-ide.ui.Layout]]
-  if after[at.axis.along][win] ~= at.cells then
+  if at.made ~= at.cells then
     return false -- that sized them
   end
   for _, axis in ipairs({ WIDTH, HEIGHT }) do
@@ -436,12 +575,14 @@ function M.close(wins, force)
   local layout, before = M.layout(tab), nil ---@type claude-ide.ui.Layout, claude-ide.ui.Layout?
   for _, win in ipairs(wins) do
     local at = at_side[win]
-    if at then
-      note(win, at)
-      if at.wanted.fixed then
-        given[at.axis.total] = at.share
+    if at and not at.wanted.beside then
+      if stands(win, at) then
+        note(win, at)
       end
-      before = not has_sized_others(win, at, layout) and at.before or nil
+      if at.wanted.fixed then
+        given[at.axis.total] = at.given
+      end
+      before = not has_sized_others(at, layout) and at.before or nil
     end
   end
   M.keeping_sizes(function()
@@ -467,8 +608,8 @@ end
 ---@param is_ours fun(win: integer): boolean
 ---@return boolean
 function M.has_room(wanted, is_ours)
-  local axis, seen = axis_of(wanted), {} ---@type claude-ide.ui.Axis, table<integer, true>
-  local rest = vim.o[axis.total] - cells_of(wanted)
+  local at, seen = new(wanted), {} ---@type claude-ide.ui.AtSide, table<integer, true>
+  local axis, rest = at.axis, room_of(at) - cells_of(at)
   for _, win in ipairs(window.splits(0)) do
     local begins = vim.api.nvim_win_get_position(win)[axis.at]
     if not seen[begins] and is_ours(win) then

@@ -190,7 +190,7 @@ local LEAST = { columns = 20, lines = 5 }
 ---@return integer win not entered
 function M.open_at_side(buf)
   local options = config.get().terminal
-  return split.open_at_side(buf, { side = options.side, size = options.size, least = LEAST, fixed = true })
+  return split.open(buf, { side = options.side, size = options.size, least = LEAST, fixed = true })
 end
 
 ---Creates a provider from a host.

@@ -99,6 +99,17 @@ local function open_left(view, direction)
   return vim.api.nvim_open_win(view.bufs.left, false, { split = direction, win = view.wins.right })
 end
 
+---Opens the list, if there is one, at the left.
+---@param view claude-ide.diffview.View
+---@param beside? integer the window that gives it room; default: all of the tab page
+local function open_list(view, beside)
+  if view.list then
+    local least = { columns = 1, lines = 1 }
+    view.wins.list =
+      split.open(view.list, { side = "left", beside = beside, size = view.list_width, least = least })
+  end
+end
+
 ---Gives the windows of the two texts the same size.
 ---@param view claude-ide.diffview.View
 local function even(view)
@@ -114,14 +125,13 @@ end
 local tab = { shared = false, open_left = open_left }
 
 function tab.open(view)
-  vim.cmd(("noautocmd keepalt tab sbuffer %d"):format(view.list or view.bufs.right))
-  local win = vim.api.nvim_get_current_win()
-  view.tab = vim.api.nvim_get_current_tabpage()
+  vim.cmd(("noautocmd keepalt tab sbuffer %d"):format(view.bufs.right))
+  view.tab, view.wins.right = vim.api.nvim_get_current_tabpage(), vim.api.nvim_get_current_win()
+  open_list(view)
   if view.list then
-    view.wins.list = win
-    win = vim.api.nvim_open_win(view.bufs.right, true, { split = "right", win = win })
+    window.enter(view.wins.list, true) -- as its previous window: `<C-w>p`
+    window.enter(view.wins.right, true)
   end
-  view.wins.right = win
 end
 
 function tab.fit(view)
@@ -172,10 +182,7 @@ function current.open(view)
   view.tab = vim.api.nvim_get_current_tabpage()
   local win, side = neighbour(view)
   view.wins.right = vim.api.nvim_open_win(buf, true, { split = side, win = win })
-  if view.list then
-    local beside = { split = "left", win = view.wins.right, width = view.list_width() }
-    view.wins.list = vim.api.nvim_open_win(view.list, false, beside)
-  end
+  open_list(view, view.wins.right)
   view.gives_way = side == "above" and win or nil
 end
 

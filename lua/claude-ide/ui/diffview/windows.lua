@@ -156,12 +156,16 @@ local function open_windows(view)
   M.fit(view)
 end
 
-local function dress_list(win)
+---@param view claude-ide.diffview.View
+---@param win integer
+local function dress_list(view, win)
   window_options.window(win)
   local wo = vim.wo[win][0]
   wo.number, wo.relativenumber, wo.signcolumn, wo.foldcolumn = false, false, "no", "0"
   wo.statuscolumn, wo.wrap, wo.cursorline, wo.list, wo.spell = "", false, true, false, false
-  wo.colorcolumn, wo.winfixwidth = "", true
+  wo.colorcolumn = ""
+  -- Within a column of others Neovim keeps a fixed width where the screen has no room for it, and 0.11 crashes.
+  wo.winfixwidth = not place_of(view).shared
 end
 
 ---@param view claude-ide.diffview.View
@@ -185,7 +189,7 @@ function M.fit(view)
     view.fitted = size
     silently(function()
       if M.is_shown(view, "list") then
-        vim.api.nvim_win_set_width(view.wins.list, view.list_width())
+        split.fit(view.wins.list)
       end
       split.keeping_cursors(function()
         place_of(view).fit(view)
@@ -264,7 +268,7 @@ function M.open(view, focus)
     open_windows(view)
     for side, win in pairs(view.wins) do
       if side == "list" then
-        dress_list(win)
+        dress_list(view, win)
       else
         window_options.window(win)
       end
