@@ -1,6 +1,7 @@
 -- Health check of the server and of lock files, including those of other editors.
 
 local lazy = require("claude-ide.lazy")
+local address = lazy("claude-ide.base.address")
 local autostart = lazy("claude-ide.autostart")
 local config = lazy("claude-ide.config")
 local file = lazy("claude-ide.base.file")
@@ -20,12 +21,6 @@ local function permissions(path)
   return stat and ("%o"):format(stat.mode % 512)
 end
 
----@param host string
----@return boolean
-local function is_loopback(host)
-  return host == "localhost" or host == "::1" or host:match("^127%.") ~= nil
-end
-
 local function check_address()
   local info = server.info()
   local host = config.get().server.host
@@ -40,7 +35,7 @@ local function check_address()
   else
     vim.health.warn("The server is not running", "`:ClaudeConnect` starts it, or shows the reason.")
   end
-  if not is_loopback(host) then
+  if not address.is_loopback(host) then
     vim.health.warn(("server.host is %s: other machines can try to connect"):format(host), {
       "They still need the token of the lock file, but the connection is not encrypted.",
       "Use it only between a container and its host, behind a firewall.",

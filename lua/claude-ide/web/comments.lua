@@ -4,7 +4,6 @@ local lazy = require("claude-ide.lazy")
 local bus = lazy("claude-ide.base.bus")
 local comments = lazy("claude-ide.comments")
 local comments_round = lazy("claude-ide.comments.round")
-local log = lazy("claude-ide.base.log")
 local outbox_comments = lazy("claude-ide.outbox.comments")
 local receivers = lazy("claude-ide.outbox.receiver")
 local store = lazy("claude-ide.comments.store")
@@ -75,31 +74,24 @@ local look_soon = require("claude-ide.base.soon")(function()
   end
 end)
 
+---Does what a client asks for with a thread.
 ---@param ask claude-ide.web.Ask
----@return boolean? ok
----@return string? err
-local function carry_out(ask)
+---@return string? why not
+function M.take(ask)
   local thread = vim.iter(told[ask.session] or {}):find(function(one)
     return one.name == ask.thread
   end) ---@type claude-ide.web.Thread?
   local root = thread and roots[thread.name]
   if not thread or not root then
-    return nil, "this comment is not there any more"
-  elseif ask.act == "resolve" or ask.act == "reopen" then
-    return store.change(root, { resolve = { id = thread.id, resolved = ask.act == "resolve" } })
+    return "this comment is not there any more"
   end
-  return outbox_comments.reply(ask.session, root, thread.id, ask.words)
-end
-
----Handles what a client does with a thread.
----@param ask claude-ide.web.Ask
-function M.take(ask)
-  local ok, done, err = xpcall(carry_out, debug.traceback, ask)
-  if not ok then
-    log.error("what a page did with a comment failed: %s", done)
-    err = "this is a bug in claude-ide.nvim: `:Claude log` tells more"
+  local _, err
+  if ask.act == "resolve" or ask.act == "reopen" then
+    _, err = store.change(root, { resolve = { id = thread.id, resolved = ask.act == "resolve" } })
+  else
+    _, err = outbox_comments.reply(ask.session, root, thread.id, ask.words)
   end
-  web_tell.tell({ done = { key = ask.key, error = err } })
+  return err
 end
 
 ---Starts to show them.

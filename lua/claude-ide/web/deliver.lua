@@ -2,6 +2,7 @@
 -- Invariant: the library hands over one message per session at a time, and gets one result for it.
 local lazy = require("claude-ide.lazy")
 local comments = lazy("claude-ide.web.comments")
+local log = lazy("claude-ide.base.log")
 local outbox = lazy("claude-ide.outbox")
 local requests = lazy("claude-ide.web.requests")
 local wake = lazy("claude-ide.library.wake")
@@ -11,13 +12,22 @@ local M = {}
 
 local is_attached = false
 
----@param message table
-local function tell(message)
-  web_tell.tell(message)
-end
-
 ---@type table<string, fun(ask: table)>
 local ASKS = {}
+
+---Answers what is done at once.
+---@param act fun(ask: table): err: string?
+---@return fun(ask: table)
+local function at_once(act)
+  return function(ask)
+    local ok, err = xpcall(act, debug.traceback, ask)
+    if not ok then
+      log.error("what a page asked for failed: %s", err)
+      err = "this is a bug in claude-ide.nvim: `:Claude log` tells more"
+    end
+    web_tell.tell({ done = { key = ask.key, error = err } })
+  end
+end
 
 function ASKS.deliver(ask)
   outbox.send({
@@ -28,13 +38,13 @@ function ASKS.deliver(ask)
     command = ask.command,
     ran = ask.ran,
     given = function()
-      tell({ given = { key = ask.key } })
+      web_tell.tell({ given = { key = ask.key } })
     end,
     done = function(err, all)
       if err then
-        tell({ failed = { key = ask.key, reason = err, all = all or false } })
+        web_tell.tell({ failed = { key = ask.key, reason = err, all = all or false } })
       else
-        tell({ sent = { key = ask.key } })
+        web_tell.tell({ sent = { key = ask.key } })
       end
     end,
   })
@@ -43,22 +53,21 @@ end
 function ASKS.take_back(ask)
   local entry = outbox.find("page", ask.key)
   if entry and outbox.take_back(entry) then
-    tell({ failed = { key = ask.key, reason = "cancelled", all = false } })
+    web_tell.tell({ failed = { key = ask.key, reason = "cancelled", all = false } })
   end
 end
 
-function ASKS.decide(ask)
-  requests.decide(ask)
-end
+ASKS.decide = at_once(function(ask)
+  return requests.decide(ask)
+end)
 
-function ASKS.comment(ask)
-  comments.take(ask)
-end
+ASKS.comment = at_once(function(ask)
+  return comments.take(ask)
+end)
 
-function ASKS.interrupt(ask)
-  local err = outbox.interrupt(ask.session)
-  tell({ done = { key = ask.key, error = err } })
-end
+ASKS.interrupt = at_once(function(ask)
+  return outbox.interrupt(ask.session)
+end)
 
 ---Starts to handle clients' messages.
 function M.attach()

@@ -24,12 +24,6 @@ local M = {}
 ---@type claude-ide.web.Info?
 local running
 
----@param host string
----@return boolean
-local function is_loopback(host)
-  return host == "localhost" or host == "::1" or vim.startswith(host, "127.")
-end
-
 ---Ends the reports to clients, and the server.
 local function close()
   running = nil
@@ -93,7 +87,7 @@ function M.start()
   if config.port ~= 0 and running.port ~= config.port then
     notice.info(("Port %d is taken: the web page is on %d."):format(config.port, running.port))
   end
-  if not is_loopback(running.host) then
+  if not address.is_loopback(running.host) then
     notice.warn(("The web page listens on %s: other machines can reach it."):format(running.host))
   end
   return running

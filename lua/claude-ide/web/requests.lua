@@ -11,7 +11,6 @@ local M = {}
 
 ---@type table<integer, claude-ide.Request> reported to clients
 local known = {}
-local is_planned = false
 local unsubscribe = {} ---@type fun()[]
 
 ---@param request claude-ide.Request
@@ -47,7 +46,6 @@ local function close(request)
 end
 
 local function look()
-  is_planned = false
   for _, request in pairs(vim.tbl_extend("force", {}, known)) do
     if request.state ~= "pending" then
       close(request)
@@ -60,22 +58,17 @@ local function look()
   end
 end
 
----Scheduled: the change of the queue does not wait for it.
-local function plan()
-  if not is_planned then
-    is_planned = true
-    vim.schedule(function()
-      if #unsubscribe > 0 then
-        look()
-      end
-      is_planned = false
-    end)
+---The change of the queue does not wait for it.
+local look_soon = require("claude-ide.base.soon")(function()
+  if #unsubscribe > 0 then
+    look()
   end
-end
+end)
 
----@param ask { key: integer, decision: integer, choice: string, message?: string, answers?: table<string, string> }
+---Answers a request as a client decided.
+---@param ask { decision: integer, choice: string, message?: string, answers?: table<string, string> }
 ---@return string? why not
-local function answer(ask)
+function M.decide(ask)
   local request = known[ask.decision]
   if not request or request.state ~= "pending" then
     return "this request has been answered"
@@ -85,34 +78,22 @@ local function answer(ask)
     return "answer this request in Neovim"
   end
   local given = { choice = ask.choice, message = ask.message, answers = ask.answers }
-  local ok, err = xpcall(remote.answer, debug.traceback, request, given)
-  if not ok then
-    log.error("a page's answer failed: %s", err)
-    return "this is a bug in claude-ide.nvim: `:Claude log` tells more"
-  end
-  return err
-end
-
----Handles a client's answer.
----@param ask { key: integer, decision: integer, choice: string, message?: string, answers?: table<string, string> }
-function M.decide(ask)
-  local err = answer(ask)
-  tell.tell({ done = { key = ask.key, error = err } })
+  return remote.answer(request, given)
 end
 
 ---Starts to report.
 function M.attach()
   if #unsubscribe == 0 then
     unsubscribe = {
-      bus.on("requests_changed", plan),
+      bus.on("requests_changed", look_soon),
       bus.on("session_changed", function()
         if #requests.pending() > 0 then
-          plan()
+          look_soon()
         end
       end),
     }
   end
-  plan()
+  look_soon()
 end
 
 function M.detach()
