@@ -46,7 +46,6 @@ local M = {}
 ---| "calls_ended" # fun(client: integer, calls: claude-ide.sessions.EndedCall[], reading: claude-ide.sessions.Reading): in a transcript of the client's; each call once
 ---| "limit_changed" # fun(): a session was told how near the account's usage limit is
 ---| "hooks_given" # fun(): the first CLI gets the hooks of terminal/hook_folder.lua
----| "kernels_changed" # fun(): one starts, runs, waits or ends
 ---| "terminal_opens" # fun(): one is about to be shown, and others make room
 ---| "drawn_again" # fun(buf: integer): one of our buffers, at `:edit`
 ---| "terminal_used" # fun(): one was entered, shown or hidden

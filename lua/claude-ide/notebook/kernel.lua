@@ -2,7 +2,6 @@
 -- Invariants: a run is answered once, or dropped by its requester; runs start in the order of their requests; the first run after the
 -- variables were lost reports that.
 local lazy = require("claude-ide.lazy")
-local bus = lazy("claude-ide.base.bus")
 local config = lazy("claude-ide.config")
 local confirm = lazy("claude-ide.notebook.confirm")
 local document = lazy("claude-ide.notebook.document")
@@ -61,16 +60,6 @@ local function options()
   return config.get().notebook
 end
 
-local function changed()
-  bus.emit("kernels_changed")
-end
-
----@param answer? claude-ide.notebook.Answer
----@param err? string
-local function finish(run, answer, err)
-  notebook_run.finish(run, answer, err)
-end
-
 -- The process
 
 ---Ends the process, and answers its run.
@@ -89,7 +78,7 @@ function Kernel:end_process(why, lost)
   if run and (run.phase == "starting" or run.phase == "running") then
     self.current = nil
     log.ended(run, why)
-    finish(run, nil, why)
+    notebook_run.finish(run, nil, why)
   end
 end
 
@@ -103,7 +92,6 @@ function Kernel:on_started(event)
       event.instead_of,
       self.about
     )
-  changed()
   self:has_started()
   if self.current and self.current.phase == "starting" then
     self:send_run()
@@ -123,7 +111,7 @@ function Kernel:on_done(event)
     self.bridge = nil -- `lost` stays unset: this answer reports it
   end
   local answer, line = notebook_run.answer(run, event)
-  finish(run, answer)
+  notebook_run.finish(run, answer)
   log.ended(run, line)
   if event.status == "stubborn" then
     self.state, run.overdue = "stubborn", true
@@ -136,7 +124,6 @@ end
 function Kernel:become_idle()
   self.current = nil
   self.state = self.bridge and "idle" or "off"
-  changed()
   self:pump()
 end
 
@@ -148,7 +135,7 @@ function Kernel:refuse_waiting(why)
     if run.restart then
       self.queue[#self.queue + 1] = run
     else
-      finish(run, nil, why)
+      notebook_run.finish(run, nil, why)
     end
   end
   self:pump()
@@ -184,7 +171,6 @@ function Kernel:on_exit(why)
   local failed = "The kernel cannot be started: " .. failure .. "."
   local run = self.current
   self.current = nil
-  changed()
   self:has_started(failed)
   if was ~= "starting" and not (run and run.phase == "running" and not run.overdue) then
     self.lost = self.lost or "the one before had ended"
@@ -192,7 +178,7 @@ function Kernel:on_exit(why)
   if run and not run.overdue then
     local message = was == "starting" and failed or notebook_run.DIED
     log.ended(run, message)
-    finish(run, nil, message)
+    notebook_run.finish(run, nil, message)
   end
   self:pump()
 end
@@ -239,7 +225,6 @@ function Kernel:start(tell)
   self.tell_started = tell
   self.state, self.starts = "starting", self.starts + 1
   local start = self.starts
-  changed()
   notebook_interpreter.interpreter(function(found, missing)
     if self.starts ~= start then
       return -- stopped meanwhile
@@ -295,7 +280,6 @@ function Kernel:send_run()
     limit = options().max_output,
     timeout = options().timeout_ms / 1000,
   })
-  changed()
 end
 
 ---Starts the next run.
@@ -319,7 +303,7 @@ function Kernel:pump()
       return self:begin(run)
     end
     self.current = nil
-    finish(run, nil, err)
+    notebook_run.finish(run, nil, err)
     self:pump()
   end)
 end
@@ -384,9 +368,8 @@ function Kernel:stop()
     table.insert(waiting, 1, asked)
   end
   for _, run in ipairs(waiting) do
-    finish(run, nil, "The user stopped the kernel.")
+    notebook_run.finish(run, nil, "The user stopped the kernel.")
   end
-  changed()
 end
 
 return M
