@@ -26,7 +26,7 @@ def test_what_they_asked_for_opens_at_once_unless_they_have_gone_on(start_nvim, 
     nvim.lua(
         """
         local file, transcript = ..., Ide.transcript
-        local function here() return transcript.of_buffer(vim.api.nvim_get_current_buf()) ~= nil end
+        local function here() return Ide.open_views.of_buffer(vim.api.nvim_get_current_buf()) ~= nil end
         vim.keymap.set("n", "gz", function()
           transcript.open({ file = file })
           at_once = here()

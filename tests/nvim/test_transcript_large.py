@@ -83,7 +83,7 @@ def test_the_end_is_there_first_and_stays_when_the_rest_comes(nvim):
 
 
 def rows_above(nvim):
-    return nvim.lua("return Ide.transcript.of_buffer(vim.fn.bufnr()).canvas.first")
+    return nvim.lua("return Ide.open_views.of_buffer(vim.fn.bufnr()).canvas.first")
 
 
 def test_all_of_it_can_be_loaded(nvim):

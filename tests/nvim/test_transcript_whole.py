@@ -55,7 +55,7 @@ def test_commands_act_on_all_of_it(start_nvim, script):
     nvim.wait(lambda: nvim.lua("return vim.fn.getreg('\"', 1, true)") == [*TEXT, ""], what="all of the text")
 
 
-LOAD_MORE = "Ide.transcript_loader.load_more(Ide.transcript.of_buffer(vim.fn.bufnr()))"
+LOAD_MORE = "Ide.transcript_loader.load_more(Ide.open_views.of_buffer(vim.fn.bufnr()))"
 MORE = "… {} earlier messages · Enter loads more"
 
 

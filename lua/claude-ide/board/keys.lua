@@ -21,11 +21,6 @@ local terminals = lazy("claude-ide.terminal")
 
 local M = {}
 
----@param text string a sentence
-local function say(text)
-  notice.info(text)
-end
-
 ---@param row claude-ide.board.Row
 ---@return string
 local function elsewhere(row)
@@ -62,7 +57,7 @@ function ROW.read(row)
   if row.file then
     bus.emit("transcript_wanted", { file = row.file })
   else
-    say("A session has no transcript before its first prompt.")
+    notice.info("A session has no transcript before its first prompt.")
   end
 end
 
@@ -76,7 +71,7 @@ function ROW.answer(row)
   elseif background and row.activity == "waiting" then
     sessions_background.open(background)
   else
-    say(
+    notice.info(
       row.activity == "waiting" and elsewhere(row) .. " Answer there."
         or "This session is not waiting for an answer."
     )
@@ -125,7 +120,7 @@ function ROW.prompt(row)
     elseif choice == back and outbox.take_back(last) then
       write(row, last.typed)
     elseif choice == back then
-      say("The prompt is sent already.")
+      notice.info("The prompt is sent already.")
     end
   end)
 end
@@ -133,7 +128,7 @@ end
 function ROW.review(row, view)
   local files = view.to_review()[row.id]
   if not files then
-    return say("This session has no changes to review in this Neovim.")
+    return notice.info("This session has no changes to review in this Neovim.")
   end
   review.open_at(files[1])
 end
@@ -144,7 +139,7 @@ local function end_it(row, view)
   local terminal = terminals.of_session(row.id)
   local other = own.other(row.id)
   if not terminal and not other and not in_background(row) then
-    return say(row.pid and elsewhere(row) .. " End it there." or elsewhere(row))
+    return notice.info(row.pid and elsewhere(row) .. " End it there." or elsewhere(row))
   end
   local keep, open, stop = "Keep it", "Open it in a terminal", "End its process"
   local title, is_away = phrases.fit(row.title, 40), not terminal and not other
@@ -192,7 +187,7 @@ end
 
 function ROW.worktree(row, view)
   if not view.worktree and not row.worktree then
-    return say("This session is not in a git worktree.")
+    return notice.info("This session is not in a git worktree.")
   end
   view.worktree = not view.worktree and row.worktree or nil
   view.refresh(true)
@@ -233,7 +228,7 @@ end
 local function row_here(view)
   local id, gone = view.canvas:session_here()
   if gone and not view.hidden[gone] and not (view.unhidden or {})[gone] then
-    say("The session under the cursor has gone from the board: nothing was done.")
+    notice.info("The session under the cursor has gone from the board: nothing was done.")
     return false
   end
   return id and vim.iter(view.rows):find(function(row)

@@ -22,12 +22,20 @@ local M = {}
 ---@field never_asks? boolean
 
 ---@param chat claude-ide.chat.Chat
+---@param field "id"|"kind"
+---@param value string
+---@return claude-ide.chat.Setting?
+local function find(chat, field, value)
+  return vim.iter(chat.settings):find(function(setting)
+    return setting[field] == value
+  end)
+end
+
+---@param chat claude-ide.chat.Chat
 ---@param kind string
 ---@return claude-ide.chat.Setting?
 function M.of_kind(chat, kind)
-  return vim.iter(chat.settings):find(function(setting)
-    return setting.kind == kind
-  end)
+  return find(chat, "kind", kind)
 end
 
 ---@param chat claude-ide.chat.Chat
@@ -40,15 +48,6 @@ local function settable(chat, kind, what)
     return setting
   end
   notice.info(("%s has not reported any %s."):format(chat.name, what))
-end
-
----@param chat claude-ide.chat.Chat
----@param id string
----@return claude-ide.chat.Setting?
-local function of_id(chat, id)
-  return vim.iter(chat.settings):find(function(setting)
-    return setting.id == id
-  end)
 end
 
 local function name_of_value(setting)
@@ -66,7 +65,7 @@ local function set(chat, setting, value)
     if err then
       return notice.error(("%s was not changed: %s."):format(setting.name, err))
     end
-    local now = of_id(chat, setting.id) or setting
+    local now = find(chat, "id", setting.id) or setting
     local words = now.kind == "mode" and now.value or name_of_value(now) or "as the model has it"
     notice.info(("%s: %s."):format(now.name, words))
     chat.on_change()

@@ -42,30 +42,20 @@ function M.turn_over(chat)
   chat.writes.approved = {}
 end
 
-local function normal(path)
-  return ide_path.normalize(path)
-end
-
----@param path string
----@return string? nil: no such file
-local function stamp_of(path)
-  return file.key_now(path)
-end
-
 ---The user refused a change of a file: where there was none, there is to be none.
 ---@param chat claude-ide.chat.Chat
 ---@param path string
 function M.refused(chat, path)
-  chat.writes.absent[normal(path)] = stamp_of(path) == nil or nil
+  chat.writes.absent[ide_path.normalize(path)] = file.key_now(path) == nil or nil
 end
 
 ---A file was written as the user accepted it.
 ---@param chat claude-ide.chat.Chat
 ---@param path string
 function M.approved(chat, path)
-  path = normal(path)
+  path = ide_path.normalize(path)
   local before = chat.writes.approved[path]
-  chat.writes.approved[path] = { times = (before and before.times or 0) + 1, stamp = stamp_of(path) }
+  chat.writes.approved[path] = { times = (before and before.times or 0) + 1, stamp = file.key_now(path) }
 end
 
 ---Whether a change is one that the user accepted.
@@ -78,7 +68,7 @@ local function was_approved(writes, path)
     return false
   end
   approved.times = approved.times - 1
-  return approved.stamp == stamp_of(path)
+  return approved.stamp == file.key_now(path)
 end
 
 ---Whether a file has changed since the turn began. A move keeps the modification time, so the change time counts.
@@ -105,7 +95,7 @@ end
 local function changed_by(chat, call, result, places, began)
   local outcome, was_granted = result.outcome, chat.unasked or chat.granted[call]
   local is_change = outcome and outcome.type == "file_change" and not result.is_error
-  local claimed = outcome and is_change and normal(outcome.path --[[@as string]]) or nil
+  local claimed = outcome and is_change and ide_path.normalize(outcome.path --[[@as string]]) or nil
   -- A plan is the agent's own file: it may write that one while it plans.
   local is_plan = claimed and chat.mode == "plan" and claimed:find("/plans/[^/]+%.md$") ~= nil
   -- What a call says that it changed counts only if the disk shows it: Gemini ends what the user refused with the turn, and others end a
@@ -113,7 +103,7 @@ local function changed_by(chat, call, result, places, began)
   local paths, found = {}, {} ---@type table<string, true>, string[]
   for _, path in ipairs(vim.list_extend({ claimed }, places)) do
     if path:sub(1, 1) == "/" and not path:find("\0", 1, true) then
-      paths[normal(path)] = true
+      paths[ide_path.normalize(path)] = true
     end
   end
   for path in pairs(paths) do
@@ -258,7 +248,7 @@ function M.ended(client, turn, calls)
   for _, call in ipairs(calls) do
     local change, why = call.change, OTHERS[call.allowed_by]
     if change and why then
-      warn_once(client, turn, normal(change.path), why)
+      warn_once(client, turn, ide_path.normalize(change.path), why)
     end
     terminal.calls[#terminal.calls + 1] = (change or call.allowed_by) and call or nil
   end
@@ -333,7 +323,7 @@ function M.found(client, turn, path)
     if command and not writes_nothing(command) then
       rules.may_allow(client, command, function(may)
         if not may then
-          warn_once(client, turn.id, normal(path), nil, command)
+          warn_once(client, turn.id, ide_path.normalize(path), nil, command)
         end
       end)
     end

@@ -54,10 +54,6 @@ local open_projects
 ---@type claude-ide.workspace.Announcement?
 local announced
 
-local function normalize(path)
-  return paths.normalize(path)
-end
-
 ---Whether a folder can be a project root. Not the home folder and its ancestors: a stray `~/.git` must not make one project of
 ---everything.
 local function may_be_root(folder)
@@ -91,7 +87,7 @@ end
 ---@param path string folder or file
 ---@return string
 function M.root(path)
-  local folder = normalize(path)
+  local folder = paths.normalize(path)
   local stat = vim.uv.fs_stat(folder)
   if not stat or stat.type ~= "directory" then
     folder = vim.fs.dirname(folder)
@@ -127,7 +123,7 @@ local function folder_of(buf)
     return nil
   end
   local name = vim.api.nvim_buf_get_name(buf)
-  return paths.is_plain(name) and vim.fs.dirname(normalize(name)) or nil
+  return paths.is_plain(name) and vim.fs.dirname(paths.normalize(name)) or nil
 end
 
 local function is_in_one_of(path, folders)
@@ -213,7 +209,7 @@ local function each_once(folders, find)
   local seen, looked_at = {}, { [""] = true } ---@type table<string, true>, table<string, true>
   for _, folder in ipairs(folders) do
     -- Most windows have the same directory: check the disk once for it.
-    local path = not looked_at[folder] and normalize(folder) or nil
+    local path = not looked_at[folder] and paths.normalize(folder) or nil
     path = path and find and find(path) or path
     looked_at[folder] = true
     if path and not seen[path] then

@@ -19,10 +19,6 @@ local words = lazy("claude-ide.language.words")
 
 local M = {}
 
-local function propose(task, changes)
-  return tools_changes.propose(task, changes)
-end
-
 ---Renames a symbol.
 M.rename = tool(function(task, args)
   local method = "textDocument/rename"
@@ -38,9 +34,11 @@ M.rename = tool(function(task, args)
     end)
     problem = problem or err
     if edit then
-      local answer = propose(task, {
+      local answer = tools_changes.propose(task, {
         title = ("Rename %s to %s"):format(place.name, args.new_name),
-        edits = { asked(edit) },
+        edits = {
+          asked(edit) --[[@as claude-ide.changeset.ServerEdit]],
+        },
         none = ("`%s` has that name already; nothing was changed."):format(place.name),
       })
       return { text = place.note and place.note .. "\n" .. answer.text or answer.text }
@@ -68,7 +66,7 @@ M.format = tool(function(task, args)
   if err then
     task:fail(err)
   end
-  return propose(task, {
+  return tools_changes.propose(task, {
     title = "Format " .. vim.fs.basename(shown),
     edits = { asked({ changes = { [uri] = edits or {} } }) },
     none = ("%s is formatted already; nothing was changed."):format(shown),
@@ -133,7 +131,7 @@ end
 ---@param edit lsp.TextEdit columns in bytes
 ---@param doubt? string the user decides in every mode
 local function propose_here(task, title, place, edit, none, doubt)
-  return propose(task, {
+  return tools_changes.propose(task, {
     doubt = doubt,
     title = title:format(place.name),
     edits = {

@@ -47,10 +47,6 @@ local function each(task, clients, found, ask)
   end
 end
 
-local function send(task, client, method, params, buf)
-  return request.send(task, client, method, params, buf)
-end
-
 ---@param what claude-ide.tools.Question
 ---@return { text: string }
 local function answer(task, args, what, place, names, hits, notes, none)
@@ -79,7 +75,7 @@ local function locations(task, args, what)
     local context = what.context and what.context(args) or {}
     local params = vim.tbl_extend("error", language_symbol.params(task, place, client), context)
     local function ask()
-      return send(task, client, what.method, params, place.buf)
+      return request.send(task, client, what.method, params, place.buf)
     end
     local result, err, is_partial
     if what.whole then
@@ -108,9 +104,10 @@ local function hierarchy(task, args, what)
   local hits, has_items = {}, false
   each(task, clients, hits, function(client)
     local params = language_symbol.params(task, place, client)
-    local items, err = send(task, client, what.method, params, place.buf)
+    local items, err = request.send(task, client, what.method, params, place.buf)
     for _, item in ipairs(type(items) == "table" and items or {}) do
-      local found, failed = send(task, client, what.follow, { item = item }, place.buf)
+      local found, failed =
+        request.send(task, client, what.follow --[[@as string]], { item = item }, place.buf)
       for _, one in ipairs(type(found) == "table" and found or {}) do
         local add = what.add --[[@as function]]
         add(hits, one, client)
@@ -220,7 +217,7 @@ end
 local function is_withheld(task, client, buf, params)
   local method, hits = "textDocument/definition", {} ---@type string, claude-ide.language.Hit[]
   if lsp.supports(client, method, buf) then
-    local found = send(task, client, method, params, buf)
+    local found = request.send(task, client, method, params, buf)
     language_hits.add_locations(task, hits, found, client)
   end
   return vim.iter(hits):any(function(hit)
@@ -235,7 +232,7 @@ M.hover = tool(function(task, args)
   local texts = {}
   each(task, clients, texts, function(client)
     local params = language_symbol.params(task, place, client)
-    local result, err = send(task, client, method, params, place.buf)
+    local result, err = request.send(task, client, method, params, place.buf)
     local text = result and vim.trim(text_of(result.contents)) or ""
     if text ~= "" and is_withheld(task, client, place.buf, params) then
       task:fail(("the user keeps the file that defines `%s` private"):format(place.name))
@@ -328,7 +325,7 @@ M.symbols = tool(function(task, args)
   local clients, bufs = symbol_servers(task, below)
   local all = {}
   each(task, clients, all, function(client)
-    local result, err = send(task, client, SYMBOLS, { query = args.query }, bufs[client.id])
+    local result, err = request.send(task, client, SYMBOLS, { query = args.query }, bufs[client.id])
     for _, symbol in ipairs(type(result) == "table" and result or {}) do
       local location, kind = symbol.location, outline.kind(symbol.kind)
       if location and location.uri and (not args.kind or kind == args.kind) then

@@ -24,12 +24,6 @@ local M = {}
 ---@type claude-ide.ui.own_buffer.Opts
 local UNREAD = { draw_again = function() end }
 
----@param buf integer
----@return claude-ide.transcript.View?
-function M.of_buffer(buf)
-  return open_views.of_buffer(buf)
-end
-
 ---A window of the tab page that shows this transcript, or else another transcript.
 ---@param view claude-ide.transcript.View
 ---@return integer? win

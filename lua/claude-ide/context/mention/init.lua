@@ -30,17 +30,13 @@ local sent = {}
 ---@type string[] warnings about files mentioned since
 local warnings = {}
 
-local function short(path)
-  return vim.fn.fnamemodify(path, ":~:.")
-end
-
 local function label(entry)
   if not entry.first then
-    return short(entry.path)
+    return ide_path.short(entry.path)
   elseif entry.first == entry.last then
-    return ("%s:%d"):format(short(entry.path), entry.first)
+    return ("%s:%d"):format(ide_path.short(entry.path), entry.first)
   end
-  return ("%s:%d-%d"):format(short(entry.path), entry.first, entry.last)
+  return ("%s:%d-%d"):format(ide_path.short(entry.path), entry.first, entry.last)
 end
 
 local function mentions(count)
@@ -51,10 +47,10 @@ end
 local function caution(entry)
   local buf = buffer.find(entry.path)
   if buf and vim.bo[buf].modified then
-    return short(entry.path) .. " has unsaved changes; Claude reads the file on disk."
+    return ide_path.short(entry.path) .. " has unsaved changes; Claude reads the file on disk."
   end
   if (buf and privacy.verdict(buf) == "private") or privacy.denied_by(entry.path) then
-    return short(entry.path) .. " is private; this mention lets Claude read it."
+    return ide_path.short(entry.path) .. " is private; this mention lets Claude read it."
   end
 end
 
@@ -176,7 +172,7 @@ local function entry_of(path, first, last)
   path = ide_path.normalize(path)
   local stat = vim.uv.fs_stat(path)
   if not stat then
-    return nil, short(path) .. " is not on disk, so Claude cannot read it. Write it first."
+    return nil, ide_path.short(path) .. " is not on disk, so Claude cannot read it. Write it first."
   elseif stat.type == "directory" then
     first, last = nil, nil
   end
@@ -228,7 +224,7 @@ local function send_here(range)
   for _, found in ipairs(listed) do
     local entry, why = entry_of(found.path, found.first, found.last)
     entries[#entries + 1] = entry
-    missing[#missing + 1] = not entry and short(found.path) or nil
+    missing[#missing + 1] = not entry and ide_path.short(found.path) or nil
     problem = problem or why
   end
   if not entries[1] then

@@ -22,10 +22,6 @@ local M = {}
 ---The CLI writes a new session's file some time after the first prompt.
 local PATIENCE_MS = 3000
 
-local function refuse(err)
-  notice.error(err)
-end
-
 ---@param id string
 ---@param cwd? string
 ---@param found claude-ide.transcript.Found
@@ -40,7 +36,7 @@ local function by_id(id, cwd, found)
         if item or catalogue.running(id) then
           answer(item and { file = item.summary.file, cwd = item.summary.cwd })
         else
-          refuse(err or ("No session matches %s."):format(id))
+          notice.error(err or ("No session matches %s."):format(id))
         end
       end)
     end)
@@ -49,7 +45,7 @@ local function by_id(id, cwd, found)
     if session then
       found(session.file, session.cwd)
     else
-      refuse("This session has no messages yet.")
+      notice.error("This session has no messages yet.")
     end
   end)
 end
@@ -84,7 +80,9 @@ local function current(found)
     elseif newest then
       found(newest.summary.file, newest.summary.cwd)
     else
-      refuse(err or "This project has no sessions yet. `:Claude sessions all` lists those of all projects.")
+      notice.error(
+        err or "This project has no sessions yet. `:Claude sessions all` lists those of all projects."
+      )
     end
   end)
 end
