@@ -9,6 +9,7 @@ import pytest
 from session_files import Sessions
 
 from harness.browser import PROGRAM, Browser
+from harness.fake_cli import FakeCli
 from harness.mock_api import MockApi
 from harness.nvim import ROOT
 
@@ -27,6 +28,34 @@ def sessions(tmp_path):
     sessions = Sessions(tmp_path / "home")
     yield sessions
     sessions.close()
+
+
+@pytest.fixture
+def fake(tmp_path):
+    """A stand-in for the CLI in a terminal."""
+    return FakeCli(tmp_path)
+
+
+@pytest.fixture
+def in_terminal(fake, sessions, project):
+    """A factory: in_terminal(nvim, session) runs it by `:Claude`, at an empty prompt -> a function that sets its state."""
+
+    def begin(nvim, session):
+        nvim.keys(":Claude<CR>")
+        nvim.wait(lambda: len(fake.starts()) == 1, what="the CLI")
+        nvim.wait_screen("fake CLI ready")
+
+        def state(status, of=session):
+            sessions.record(fake.starts()[0]["pid"], of, status, cwd=project)
+            word = "working" if status == "busy" else status
+            seen = "(Ide.terminal.session() or { state = {} }).state.activity"
+            nvim.wait(f"{seen} == '{word}'", what=f"the session to be seen {word}")
+
+        fake.show_prompt()
+        state("idle")
+        return state
+
+    return begin
 
 
 @pytest.fixture(scope="session")

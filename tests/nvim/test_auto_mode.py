@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.fake_cli import FakeCli
 from harness.mod import Mod
 
 pytestmark = pytest.mark.dealt
@@ -21,31 +20,26 @@ CALL = {"command": "make it"}
 
 
 @pytest.fixture
-def cli(tmp_path):
-    return FakeCli(tmp_path)
-
-
-@pytest.fixture
-def start(start_nvim, cli):
+def start(start_nvim, fake):
     """A Neovim in which `:Claude` runs the stand-in, with recorded notices; waits for that."""
 
     def begin(options="", **more):
-        nvim = start_nvim(env=cli.environment(), args=["a.txt"], files={"a.txt": "one\n"}, notices=True, **more)
+        nvim = start_nvim(env=fake.environment(), args=["a.txt"], files={"a.txt": "one\n"}, notices=True, **more)
         nvim.cmd(f"Claude {options}")
-        nvim.wait(lambda: len(cli.starts()) == 1, what="the CLI")
+        nvim.wait(lambda: len(fake.starts()) == 1, what="the CLI")
         return nvim
 
     return begin
 
 
 @pytest.fixture
-def begun(start, cli):
+def begun(start, fake):
     """The same: the Neovim, and the mod of its CLI."""
     nvim = start()
     nvim.keys("<C-\\><C-n>")
     nvim.cmd("wincmd p")
     nvim.keys_count()
-    return nvim, Mod(cli.starts()[0])
+    return nvim, Mod(fake.starts()[0])
 
 
 def refused(mod, number=1, tool="Bash", path="", **fields):
@@ -62,9 +56,9 @@ def denied(started, **fields):
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
 
 
-def test_a_cli_gets_the_mod_which_goes_with_it(start, cli):
+def test_a_cli_gets_the_mod_which_goes_with_it(start, fake):
     nvim = start("--verbose")
-    (first,) = cli.starts()
+    (first,) = fake.starts()
     assert first["argv"] == ["--verbose"]
     assert sorted(first["mod"]) == [
         ".claude-plugin/plugin.json",
@@ -78,17 +72,17 @@ def test_a_cli_gets_the_mod_which_goes_with_it(start, cli):
     assert stat.S_IMODE(archive.stat().st_mode) == 0o600
 
     nvim.cmd("Claude new")
-    nvim.wait(lambda: len(cli.starts()) == 2, what="the next CLI")
-    assert Mod(cli.starts()[1]).neovim["token"] != Mod(first).neovim["token"]
+    nvim.wait(lambda: len(fake.starts()) == 2, what="the next CLI")
+    assert Mod(fake.starts()[1]).neovim["token"] != Mod(first).neovim["token"]
     assert len(archives()) == 2
     os.kill(first["pid"], signal.SIGKILL)
     nvim.wait(lambda: archive not in archives(), what="its archive to go with it")
     assert len(archives()) == 1
 
 
-def test_the_mod_holds_no_secret_but_its_own(start, cli):
+def test_the_mod_holds_no_secret_but_its_own(start, fake):
     nvim = start()
-    (started,) = cli.starts()
+    (started,) = fake.starts()
     tokens = re.findall(r"Bearer ([\w-]+)", started["tools"])
     assert len(tokens) == 1
     tokens += [json.loads(path.read_text())["authToken"] for path in (nvim.home / ".claude/ide").glob("*.lock")]
@@ -98,25 +92,25 @@ def test_the_mod_holds_no_secret_but_its_own(start, cli):
 
 
 @pytest.mark.parametrize("opts", [{"mod": False}, {"enabled": False}], ids=str)
-def test_a_cli_gets_no_mod_against_the_options(start, cli, opts):
+def test_a_cli_gets_no_mod_against_the_options(start, fake, opts):
     start(opts={"hooks": opts})
-    assert cli.starts()[0]["mod"] is None
-    assert not any("plugin-dir" in word for word in cli.starts()[0]["argv"])
+    assert fake.starts()[0]["mod"] is None
+    assert not any("plugin-dir" in word for word in fake.starts()[0]["argv"])
 
 
-def test_a_refusal_is_left_alone_by_option(start, cli):
+def test_a_refusal_is_left_alone_by_option(start, fake):
     start(opts={"auto_mode": {"refusals": "leave"}})
-    (started,) = cli.starts()
+    (started,) = fake.starts()
     assert Mod(started).neovim["asks"] is False
     assert "hooks" not in json.loads(started["mod"]["hooks/hooks.json"])
 
 
-def test_a_cli_starts_without_the_mod_where_nothing_can_be_written(start_nvim, cli):
-    nvim = start_nvim(env=cli.environment(), notices=True)
+def test_a_cli_starts_without_the_mod_where_nothing_can_be_written(start_nvim, fake):
+    nvim = start_nvim(env=fake.environment(), notices=True)
     nvim.lua("for _, f in ipairs({ 'fs_mkdir', 'fs_open' }) do vim.uv[f] = function() return nil, 'EROFS' end end")
     nvim.cmd("Claude")
-    nvim.wait(lambda: len(cli.starts()) == 1, what="the CLI")
-    assert cli.starts()[0]["mod"] is None
+    nvim.wait(lambda: len(fake.starts()) == 1, what="the CLI")
+    assert fake.starts()[0]["mod"] is None
     assert nvim.notices() == []
 
 
@@ -147,21 +141,21 @@ def test_a_reason_cannot_hide_text_in_the_title(begun, connect):
     nvim.wait_screen("Auto mode refused: bad news <202e>evil")
 
 
-def test_what_is_refused_while_the_user_is_elsewhere_stays_refused_and_is_said_once(begun, cli):
+def test_what_is_refused_while_the_user_is_elsewhere_stays_refused_and_is_said_once(begun, fake):
     nvim, mod = begun
     nvim.cmd("doautocmd FocusLost")
     assert refused(mod) is False
     said = f"Auto mode refused Bash: {REASON}"
     nvim.wait_notice(said)
-    denied(cli.starts()[0], tool_use_id="toolu_1")  # the same call
-    denied(cli.starts()[0], tool_use_id="toolu_2", reason="it is another")
+    denied(fake.starts()[0], tool_use_id="toolu_1")  # the same call
+    denied(fake.starts()[0], tool_use_id="toolu_2", reason="it is another")
     nvim.wait_notice("Auto mode refused Bash: it is another")
     assert nvim.notices().count(said) == 1
 
 
-def test_a_refusal_of_a_large_call_that_no_mod_reports_is_said(begun, cli):
+def test_a_refusal_of_a_large_call_that_no_mod_reports_is_said(begun, fake):
     nvim, _ = begun
-    denied(cli.starts()[0], tool_name="Write", tool_input={"file_path": "/b", "content": "x" * 100_000})
+    denied(fake.starts()[0], tool_name="Write", tool_input={"file_path": "/b", "content": "x" * 100_000})
     nvim.wait_notice(f"Auto mode refused Write: {REASON}")
 
 
@@ -176,8 +170,8 @@ def test_a_malformed_report_asks_nothing(begun, arguments):
     assert refused(mod) is True
 
 
-def test_without_neovim_the_hook_is_silent_and_leaves_nothing(begun, cli):
+def test_without_neovim_the_hook_is_silent_and_leaves_nothing(begun, fake):
     nvim, _ = begun
     os.kill(nvim.lua("return vim.fn.getpid()"), signal.SIGKILL)
     nvim.terminal.wait(lambda: nvim.terminal.exit_code() is not None, what="Neovim to end")
-    denied(cli.starts()[0])
+    denied(fake.starts()[0])

@@ -10,27 +10,20 @@ import re
 import pytest
 from test_terminals import leave, open_one, report
 
-from harness.fake_cli import FakeCli
-
 STAY, KEEP, END = 1, 2, 3
 
 
 @pytest.fixture
-def cli(tmp_path):
-    return FakeCli(tmp_path)
-
-
-@pytest.fixture
-def at_work(start_nvim, cli, sessions):
+def at_work(start_nvim, fake, sessions):
     """Neovim with a file, and a terminal whose CLI works on a session."""
 
     def begin(command="Claude new parser", stored=True, **more):
         nvim = start_nvim(
-            **{"env": cli.environment(), "files": {"a.txt": "one\n", "b.txt": "b\n"}, "args": ["a.txt"], **more}
+            **{"env": fake.environment(), "files": {"a.txt": "one\n", "b.txt": "b\n"}, "args": ["a.txt"], **more}
         )
-        open_one(nvim, cli, command)
+        open_one(nvim, fake, command)
         nvim.session = sessions.write(nvim.project, ("fix it", "ok"), title="parser")
-        report(nvim, cli, sessions, 0, nvim.session, "busy", name="parser")
+        report(nvim, fake, sessions, 0, nvim.session, "busy", name="parser")
         if stored:
             sessions.ask(nvim.project, nvim.session, "go on")
         return nvim
@@ -38,9 +31,9 @@ def at_work(start_nvim, cli, sessions):
     return begin
 
 
-def take_over(nvim, cli, sessions):
+def take_over(nvim, fake, sessions):
     """The session is in the background."""
-    nvim.wait(lambda: "--bg" in cli.starts()[-1]["argv"], what="the CLI to be told")
+    nvim.wait(lambda: "--bg" in fake.starts()[-1]["argv"], what="the CLI to be told")
     sessions.record(sessions.sleeper(), nvim.session, "busy", nvim.project, kind="bg", jobId=nvim.session[:8])
     nvim.terminal.wait_exit()
 
@@ -126,28 +119,28 @@ def test_what_waits_at_exit_shows_no_question(at_work):
     assert nvim.quit() == 0
 
 
-def test_an_idle_one_does_not_keep_neovim(at_work, cli, sessions):
+def test_an_idle_one_does_not_keep_neovim(at_work, fake, sessions):
     nvim = at_work()
-    report(nvim, cli, sessions, 0, nvim.session, "idle", name="parser")
+    report(nvim, fake, sessions, 0, nvim.session, "idle", name="parser")
     nvim.wait("Ide.terminal.list()[1]:live().state.activity == 'idle'")
     nvim.keys(":qa<CR>")
     nvim.terminal.wait_exit()
-    assert len(cli.starts()) == 1
+    assert len(fake.starts()) == 1
 
 
-def test_one_that_waits_for_the_user_is_asked_about_and_ended(at_work, cli, sessions):
+def test_one_that_waits_for_the_user_is_asked_about_and_ended(at_work, fake, sessions):
     nvim = at_work()
-    report(nvim, cli, sessions, 0, nvim.session, "waiting", name="parser", waitingFor="permission prompt")
+    report(nvim, fake, sessions, 0, nvim.session, "waiting", name="parser", waitingFor="permission prompt")
     nvim.wait("Ide.terminal.list()[1]:live().state.activity == 'waiting'")
     nvim.answer(STAY, END)
     assert quit_with(nvim, ":qa<CR>")["prompt"] == "parser waits for you"
     nvim.keys(":qa<CR>")
     nvim.terminal.wait_exit()
-    assert len(cli.starts()) == 1
+    assert len(fake.starts()) == 1
 
 
 @pytest.mark.every_nvim
-def test_unsaved_text_keeps_neovim_before_a_session_is_asked_about_or_touched(at_work, cli):
+def test_unsaved_text_keeps_neovim_before_a_session_is_asked_about_or_touched(at_work, fake):
     nvim = at_work(notices=True)
     nvim.cmd("split b.txt | call setline(1, 'typed') | split a.txt")
     nvim.answer(KEEP)
@@ -157,14 +150,14 @@ def test_unsaved_text_keeps_neovim_before_a_session_is_asked_about_or_touched(at
         assert 'No write since last change for buffer "b.txt"' in nvim.wait_notice("E37:")
         assert len(nvim.asked()) == (1 if "confirm" in keys else 0)
         assert nvim.lua("return Ide.terminal.is_running()")
-        os.kill(cli.starts()[0]["pid"], 0)
+        os.kill(fake.starts()[0]["pid"], 0)
     nvim.cmd("set noconfirm | wall")
     nvim.answer(STAY)
     assert quit_with(nvim, ":qa<CR>")["prompt"] == "parser works"
 
 
 @pytest.mark.parametrize("choice", [KEEP, END])
-def test_a_restart_that_was_asked_about_is_one(at_work, cli, sessions, choice):
+def test_a_restart_that_was_asked_about_is_one(at_work, fake, sessions, choice):
     nvim = at_work()
     if nvim.lua("return vim.fn.exists(':restart')") == 0:
         return
@@ -174,7 +167,7 @@ def test_a_restart_that_was_asked_about_is_one(at_work, cli, sessions, choice):
     nvim.answer(choice)
     nvim.keys(":restart<CR>")
     if choice == KEEP:
-        nvim.wait(lambda: "--bg" in cli.starts()[-1]["argv"], what="the CLI to be told")
+        nvim.wait(lambda: "--bg" in fake.starts()[-1]["argv"], what="the CLI to be told")
         sessions.record(sessions.sleeper(), nvim.session, "busy", nvim.project, kind="bg", jobId=nvim.session[:8])
     why = nvim.home / "why"
     nvim.terminal.wait(lambda: why.exists() and why.read_text().endswith("\n"), what="the old Neovim to end")
@@ -188,12 +181,12 @@ def test_a_restart_that_was_asked_about_is_one(at_work, cli, sessions, choice):
 
 
 @pytest.mark.every_nvim
-def test_it_goes_on_in_the_background_with_its_limits(at_work, cli, sessions):
+def test_it_goes_on_in_the_background_with_its_limits(at_work, fake, sessions):
     nvim = at_work('Claude new parser --disallowedTools Bash --model opus --settings \'{"env":{"A":"b"}}\' -- do it')
     nvim.answer(KEEP)
     nvim.keys(":qa<CR>")
-    take_over(nvim, cli, sessions)
-    first, second = cli.starts()
+    take_over(nvim, fake, sessions)
+    first, second = fake.starts()
     with pytest.raises(ProcessLookupError):
         os.kill(first["pid"], 0)
     settings = {"env": {"A": "b"}, "worktree": {"bgIsolation": "none"}}
@@ -224,74 +217,74 @@ def quit_before_the_prompt_is_stored(nvim, patience=None):
     nvim.keys(":qa<CR>")
 
 
-def test_a_prompt_that_the_cli_has_not_stored_is_waited_for(at_work, cli, sessions):
+def test_a_prompt_that_the_cli_has_not_stored_is_waited_for(at_work, fake, sessions):
     nvim = at_work(stored=False)
     quit_before_the_prompt_is_stored(nvim)
     nvim.wait("looks > 1", what="the transcript to be read again")
-    (only,) = cli.starts()
+    (only,) = fake.starts()
     os.kill(only["pid"], 0)  # it runs: else its prompt would be lost
     sessions.ask(nvim.project, nvim.session, "go on")
-    take_over(nvim, cli, sessions)
+    take_over(nvim, fake, sessions)
 
 
 @pytest.mark.parametrize("status", ["busy", "idle"])
-def test_a_prompt_that_the_users_hooks_have_is_waited_for(at_work, cli, sessions, status):
+def test_a_prompt_that_the_users_hooks_have_is_waited_for(at_work, fake, sessions, status):
     nvim = at_work()
     if status == "idle":
-        report(nvim, cli, sessions, 0, nvim.session, status, name="parser")
+        report(nvim, fake, sessions, 0, nvim.session, status, name="parser")
         nvim.wait("Ide.terminal.list()[1]:live().state.activity == 'idle'")
         sessions.reply(nvim.project, nvim.session, "done")
     shown = {"busy": "✢ Working… (running UserPromptSubmit hook · 5s)", "idle": "✢ Working… (9s)"}[status]
-    cli.show(f"\r\n{shown}")
+    fake.show(f"\r\n{shown}")
     nvim.wait_screen(shown)
     quit_before_the_prompt_is_stored(nvim)
     nvim.wait("looks > 1", what="the screen to be read again")
-    os.kill(cli.starts()[0]["pid"], 0)
+    os.kill(fake.starts()[0]["pid"], 0)
     sessions.ask(nvim.project, nvim.session, "and test it", queued=status == "busy")
-    cli.show("\r\x1b[2K")
-    take_over(nvim, cli, sessions)
+    fake.show("\r\x1b[2K")
+    take_over(nvim, fake, sessions)
     more = ["and test it"] if status == "busy" else []
-    assert cli.starts()[-1]["argv"][-1 - len(more) :] == ["--reply-on-resume", *more]
+    assert fake.starts()[-1]["argv"][-1 - len(more) :] == ["--reply-on-resume", *more]
 
 
-def test_a_prompt_that_the_users_hooks_have_let_go_is_waited_for(at_work, cli, sessions):
+def test_a_prompt_that_the_users_hooks_have_let_go_is_waited_for(at_work, fake, sessions):
     nvim = at_work()
     shown = "✢ Working… (running UserPromptSubmit hook · 5s)"
-    cli.show(f"\r\n{shown}")
+    fake.show(f"\r\n{shown}")
     nvim.wait_screen(shown)
     quit_before_the_prompt_is_stored(nvim)
     nvim.wait("looks > 1", what="the screen to be read again")
     # The CLI is in time, however long this takes.
     nvim.lua("local now = vim.uv.now() vim.uv.now = function() return now end")
-    cli.show("\r\x1b[2K✢ Working… (5s)")
+    fake.show("\r\x1b[2K✢ Working… (5s)")
     nvim.wait_screen(re.compile(r"Working… \(5s"))
     looks = nvim.lua("return looks")
     nvim.wait(f"looks > {looks} + 1", what="the transcript to be read again")
-    os.kill(cli.starts()[0]["pid"], 0)
+    os.kill(fake.starts()[0]["pid"], 0)
     sessions.ask(nvim.project, nvim.session, "and test it", queued=True)
-    take_over(nvim, cli, sessions)
-    assert cli.starts()[-1]["argv"][-2:] == ["--reply-on-resume", "and test it"]
+    take_over(nvim, fake, sessions)
+    assert fake.starts()[-1]["argv"][-2:] == ["--reply-on-resume", "and test it"]
 
 
-def test_one_that_is_done_before_it_could_be_handed_over_is_not(at_work, cli, sessions):
+def test_one_that_is_done_before_it_could_be_handed_over_is_not(at_work, fake, sessions):
     nvim = at_work(stored=False)
     quit_before_the_prompt_is_stored(nvim)
     nvim.wait("looks > 1", what="the transcript to be read again")
-    sessions.record(cli.starts()[0]["pid"], nvim.session, "idle", nvim.project)
+    sessions.record(fake.starts()[0]["pid"], nvim.session, "idle", nvim.project)
     nvim.terminal.wait_exit()
-    assert len(cli.starts()) == 1
+    assert len(fake.starts()) == 1
 
 
-def test_one_whose_prompt_is_not_stored_in_time_keeps_neovim_and_works_on(at_work, cli):
+def test_one_whose_prompt_is_not_stored_in_time_keeps_neovim_and_works_on(at_work, fake):
     nvim = at_work(stored=False, notices=True)
     quit_before_the_prompt_is_stored(nvim, patience=0)
     nvim.wait_notice("parser does not continue in the background: its prompt is not stored yet")
-    (only,) = cli.starts()
+    (only,) = fake.starts()
     os.kill(only["pid"], 0)
     assert nvim.lua("return Ide.terminal.is_running()")
 
 
-def test_prompts_that_wait_for_the_end_of_the_turn_go_on_with_it(at_work, cli, sessions):
+def test_prompts_that_wait_for_the_end_of_the_turn_go_on_with_it(at_work, fake, sessions):
     nvim = at_work()
     for prompt in ("and test it", "then commit"):
         sessions.ask(nvim.project, nvim.session, prompt, queued=True)
@@ -299,35 +292,35 @@ def test_prompts_that_wait_for_the_end_of_the_turn_go_on_with_it(at_work, cli, s
     nvim.lua(of_the_board, nvim.session)
     nvim.answer(KEEP)
     nvim.keys(":qa<CR>")
-    take_over(nvim, cli, sessions)
-    assert cli.starts()[-1]["argv"][-2:] == ["--reply-on-resume", "and test it\n\nthen commit\n\nand push"]
+    take_over(nvim, fake, sessions)
+    assert fake.starts()[-1]["argv"][-2:] == ["--reply-on-resume", "and test it\n\nthen commit\n\nand push"]
 
 
-def test_with_the_option_nothing_is_asked(at_work, cli, sessions):
+def test_with_the_option_nothing_is_asked(at_work, fake, sessions):
     nvim = at_work(opts={"terminal": {"on_quit": "background"}})
     nvim.keys(":qa<CR>")
-    take_over(nvim, cli, sessions)
+    take_over(nvim, fake, sessions)
 
 
-def test_a_cli_that_knows_no_flag_is_told_by_a_prompt(at_work, cli):
+def test_a_cli_that_knows_no_flag_is_told_by_a_prompt(at_work, fake):
     nvim = at_work(notices=True)
-    cli.refuse("error: unknown option '--reply-on-resume'")
+    fake.refuse("error: unknown option '--reply-on-resume'")
     nvim.answer(KEEP)
     nvim.keys(":qa<CR>")
-    nvim.wait(lambda: len(cli.starts()) >= 3, what="the second attempt")
-    assert cli.starts()[2]["argv"][-4:] == ["--bg", "--resume", nvim.session, "Go on."]
-    nvim.wait(lambda: len(cli.starts()) == 4, what="the terminal, since that failed too")
+    nvim.wait(lambda: len(fake.starts()) >= 3, what="the second attempt")
+    assert fake.starts()[2]["argv"][-4:] == ["--bg", "--resume", nvim.session, "Go on."]
+    nvim.wait(lambda: len(fake.starts()) == 4, what="the terminal, since that failed too")
 
 
-def test_where_there_is_no_background_neovim_stays_and_the_session_goes_on_here(at_work, cli, sessions):
+def test_where_there_is_no_background_neovim_stays_and_the_session_goes_on_here(at_work, fake, sessions):
     nvim = at_work("Claude new parser --disallowedTools Bash", notices=True)
     sessions.ask(nvim.project, nvim.session, "update", queued=True)
-    cli.refuse("error: unknown option '--bg'")
+    fake.refuse("error: unknown option '--bg'")
     nvim.answer(KEEP)
     nvim.keys(":qa<CR>")
     assert "unknown option '--bg'" in nvim.wait_notice("parser does not continue in the background")
-    nvim.wait(lambda: len(cli.starts()) == 4, what="the terminal")
-    assert cli.starts()[3]["argv"] == [
+    nvim.wait(lambda: len(fake.starts()) == 4, what="the terminal")
+    assert fake.starts()[3]["argv"] == [
         *("--name=parser", "--disallowedTools", "Bash", "--resume", nvim.session),
         " update",  # without the space the CLI would update itself
     ]
@@ -337,7 +330,7 @@ def test_where_there_is_no_background_neovim_stays_and_the_session_goes_on_here(
 
 
 @pytest.fixture
-def in_background(start_nvim, cli, sessions, project):
+def in_background(start_nvim, fake, sessions, project):
     """The next Neovim of a project, with a session in the background."""
 
     def begin(status, **more):
@@ -346,7 +339,7 @@ def in_background(start_nvim, cli, sessions, project):
         pid = sessions.sleeper()
         facts = {"kind": "bg", "jobId": session[:8], "name": "parser", **more}
         sessions.record(pid, session, status, project, **facts)
-        nvim = start_nvim(env=cli.environment(), args=["a.txt"], notices=True)
+        nvim = start_nvim(env=fake.environment(), args=["a.txt"], notices=True)
         nvim.session, nvim.job_pid = session, pid
         nvim.cmd("ClaudeConnect")
         nvim.wait("#require('claude-ide').sessions.live() == 1", what="the record to be seen")
@@ -363,7 +356,7 @@ def choose_one(nvim):
 
 
 @pytest.mark.parametrize("status", ["idle", "busy"])
-def test_one_that_another_neovim_has_taken_since_it_was_listed_is_not_resumed(in_background, cli, sessions, status):
+def test_one_that_another_neovim_has_taken_since_it_was_listed_is_not_resumed(in_background, fake, sessions, status):
     nvim = in_background(status)
     nvim.lua("vim.ui.select = function(items, of, done) prompt = of.prompt choose = function() done(items[1]) end end")
     nvim.cmd("Claude list")
@@ -374,17 +367,17 @@ def test_one_that_another_neovim_has_taken_since_it_was_listed_is_not_resumed(in
     nvim.wait(f"(require('claude-ide').sessions.live()[1] or {{}}).pid == {other}", what="the other process")
     nvim.lua("choose()")
     nvim.wait(f"prompt:find('This session runs in another terminal (pid {other}', 1, true)", what="the question")
-    assert cli.starts() == []
+    assert fake.starts() == []
 
 
-def test_one_that_works_is_named_listed_and_attached_to(in_background, cli):
+def test_one_that_works_is_named_listed_and_attached_to(in_background, fake):
     nvim = in_background("busy")
     nvim.wait_notice("A session of Claude is in the background (working). `:Claude list` has it.")
     nvim.cmd("set columns=160")
     (line,) = choose_one(nvim)
     assert line.split()[:3] == ["2h", "working", "background"]
-    nvim.wait(lambda: len(cli.starts()) == 1, what="the terminal")
-    assert cli.starts()[0]["argv"] == ["attach", nvim.session[:8]]
+    nvim.wait(lambda: len(fake.starts()) == 1, what="the terminal")
+    assert fake.starts()[0]["argv"] == ["attach", nvim.session[:8]]
     nvim.wait("vim.api.nvim_get_mode().mode == 't'")
     leave(nvim)
     assert nvim.lua("return Ide.terminal.session().id") == nvim.session
@@ -394,18 +387,18 @@ def test_one_that_works_is_named_listed_and_attached_to(in_background, cli):
     nvim.terminal.wait_exit()
 
 
-def test_an_idle_one_is_stopped_and_resumed_here(in_background, cli, sessions):
+def test_an_idle_one_is_stopped_and_resumed_here(in_background, fake, sessions):
     nvim = in_background("idle")
     choose_one(nvim)
-    nvim.wait(lambda: len(cli.starts()) == 1, what="the CLI to be told to stop")
-    assert cli.starts()[0]["argv"] == ["stop", nvim.session[:8]]
+    nvim.wait(lambda: len(fake.starts()) == 1, what="the CLI to be told to stop")
+    assert fake.starts()[0]["argv"] == ["stop", nvim.session[:8]]
     sessions.end(nvim.job_pid)
-    nvim.wait(lambda: len(cli.starts()) == 2, what="the terminal")
-    assert cli.starts()[1]["argv"] == ["--name=parser", "--resume", nvim.session]
-    assert cli.starts()[1]["env"]["CLAUDE_CODE_SSE_PORT"]
+    nvim.wait(lambda: len(fake.starts()) == 2, what="the terminal")
+    assert fake.starts()[1]["argv"] == ["--name=parser", "--resume", nvim.session]
+    assert fake.starts()[1]["env"]["CLAUDE_CODE_SSE_PORT"]
 
 
-def test_the_board_attaches_to_it_and_stops_it(in_background, cli):
+def test_the_board_attaches_to_it_and_stops_it(in_background, fake):
     nvim = in_background("waiting", waitingFor="permission prompt")
     nvim.cmd("Claude board")
     nvim.wait_screen("parser")
@@ -414,15 +407,15 @@ def test_the_board_attaches_to_it_and_stops_it(in_background, cli):
     nvim.wait_notice("This session cannot get a prompt: it runs in the background: write in a terminal that shows it.")
     nvim.answer(3)
     nvim.keys("x")
-    nvim.wait(lambda: len(cli.starts()) == 1, what="the CLI to be told to stop")
-    assert cli.starts()[0]["argv"] == ["stop", nvim.session[:8]]
+    nvim.wait(lambda: len(fake.starts()) == 1, what="the CLI to be told to stop")
+    assert fake.starts()[0]["argv"] == ["stop", nvim.session[:8]]
     nvim.keys("a")
-    nvim.wait(lambda: len(cli.starts()) == 2, what="the terminal")
-    assert cli.starts()[1]["argv"] == ["attach", nvim.session[:8]]
+    nvim.wait(lambda: len(fake.starts()) == 2, what="the terminal")
+    assert fake.starts()[1]["argv"] == ["attach", nvim.session[:8]]
 
 
-def test_it_can_be_stopped(in_background, cli):
+def test_it_can_be_stopped(in_background, fake):
     nvim = in_background("busy")
     nvim.cmd(f"Claude sessions stop {nvim.session}")
-    nvim.wait(lambda: len(cli.starts()) == 1, what="the CLI to be told to stop")
-    assert cli.starts()[0]["argv"] == ["stop", nvim.session[:8]]
+    nvim.wait(lambda: len(fake.starts()) == 1, what="the CLI to be told to stop")
+    assert fake.starts()[0]["argv"] == ["stop", nvim.session[:8]]

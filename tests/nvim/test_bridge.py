@@ -8,17 +8,11 @@ import urllib.request
 import pytest
 from test_prompt_function import PROMPT, pasted
 
-from harness.fake_cli import FakeCli
 from harness.mod import Mod
 
 pytestmark = [pytest.mark.dealt, pytest.mark.one_nvim]
 
 BRIDGE = "Ide.bridge.of(Ide.terminal.list()[1])"
-
-
-@pytest.fixture
-def fake(tmp_path):
-    return FakeCli(tmp_path)
 
 
 @pytest.fixture

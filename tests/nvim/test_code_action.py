@@ -3,8 +3,6 @@
 import pytest
 from fake_lsp import LSP
 
-from harness.fake_cli import FakeCli
-
 pytestmark = [pytest.mark.dealt, pytest.mark.every_nvim]
 
 OURS = "#vim.lsp.get_clients({ bufnr = 0, name = 'claude-ide' })"
@@ -33,11 +31,6 @@ ASK = """
 """
 INVOKED = {"diagnostics": [], "triggerKind": 1}
 TEXT = "good\nERROR\nWARN ERROR\n"
-
-
-@pytest.fixture
-def fake(tmp_path):
-    return FakeCli(tmp_path)
 
 
 @pytest.fixture
@@ -77,22 +70,12 @@ def nothing(editor, keys, said="No code actions available"):
 
 
 @pytest.fixture
-def with_terminal(editor, connect, fake, sessions, project):
+def with_terminal(editor, connect, in_terminal, sessions, project):
     """Begun, with a session in Neovim's terminal, which is idle at its empty prompt; and a function that sets its state."""
     (sessions.config / "sessions").mkdir(parents=True, exist_ok=True)
     session = sessions.write(project, ("one", "two"))
     begin(editor, connect)
-    editor.keys(":Claude<CR>")
-    editor.wait(lambda: len(fake.starts()) == 1, what="the CLI")
-    editor.wait_screen("fake CLI ready")
-
-    def state(status, word):
-        sessions.record(fake.starts()[0]["pid"], session, status, cwd=project)
-        now = "(Ide.terminal.session() or { state = {} }).state.activity"
-        editor.wait(f"{now} == '{word}'", what=f"the session to be {word}")
-
-    fake.show_prompt()
-    state("idle", "idle")
+    state = in_terminal(editor, session)
     editor.keys("<C-\\><C-n><C-w>p")
     editor.wait("vim.fn.expand('%:t') == 'a.py'")
     return state
@@ -259,13 +242,13 @@ def test_a_failed_test_is_fixed_where_neotest_shows_it(editor, fake, with_termin
 
 
 def test_it_waits_until_claude_is_idle_and_says_so(editor, fake, with_terminal):
-    with_terminal("busy", "working")
+    with_terminal("busy")
     titles(editor, "ggVj")
     editor.lua("pick(2)")
     editor.wait_notice("Not sent yet: Claude works.")
     assert fake.typed() == b""
     editor.lua("Ide.terminal.hide()")
-    with_terminal("idle", "idle")
+    with_terminal("idle")
     editor.wait(lambda: typed(fake) == "@a.py#L1-2 Explain this. \n", what="the prompt")
     editor.wait_notice("Sent to Claude.")
 

@@ -58,12 +58,17 @@ def start(start_nvim, **more):
     return start_nvim(args=["a.txt"], files=FILES, notices=True, **more)
 
 
-def write(nvim, lnum, words):
-    """Writes a comment on a line of the current window."""
-    nvim.keys(f"{lnum}G:Claude comment<CR>")
+def begin(nvim, command, words):
+    """Types a command that begins a comment, and words into it."""
+    nvim.keys(command)
     nvim.wait_kind("comment")
     nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
-    nvim.keys(words + "<Esc>ZZ")
+    nvim.keys(words)
+
+
+def write(nvim, lnum, words):
+    """Writes a comment on a line of the current window."""
+    begin(nvim, f"{lnum}G:Claude comment<CR>", words + "<Esc>ZZ")
     nvim.wait("(vim.b.claude_ide or {}).kind ~= 'comment'", what="the comment to be closed")
 
 
@@ -102,9 +107,7 @@ def test_a_comment_stands_below_its_line_and_is_there_in_the_next_neovim(start_n
 @pytest.mark.every_nvim
 def test_what_is_typed_is_there_after_a_crash(start_nvim):
     nvim = start(start_nvim)
-    nvim.keys("2G:Claude comment<CR>")
-    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
-    nvim.keys("half a com")
+    begin(nvim, "2G:Claude comment<CR>", "half a com")
     nvim.wait(f"({THREADS}[1] or {{ entries = {{ {{ words = '' }} }} }}).entries[1].words == 'half a com'")
     os.kill(nvim.server_pid, signal.SIGKILL)
     nvim.wait(lambda: not nvim.running(), what="it to be dead")
@@ -115,9 +118,7 @@ def test_what_is_typed_is_there_after_a_crash(start_nvim):
 @pytest.mark.parametrize("quits", [":qa!<CR>", ":wqa<CR>", ":only<CR>:qa!<CR>", "ZQ:qa!<CR>"])
 def test_no_way_to_quit_loses_what_was_typed(start_nvim, quits):
     nvim = start(start_nvim)
-    nvim.keys("2G:Claude comment<CR>")
-    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
-    nvim.keys("all of it<Esc>" + quits)
+    begin(nvim, "2G:Claude comment<CR>", "all of it<Esc>" + quits)
     nvim.wait(lambda: not nvim.running(), what="Neovim to end")
     assert nvim.terminal.exit_code() == 0
     again = start(start_nvim)
@@ -127,9 +128,7 @@ def test_no_way_to_quit_loses_what_was_typed(start_nvim, quits):
 @pytest.mark.every_nvim
 def test_a_comment_follows_its_lines_and_says_when_they_change_or_go(start_nvim):
     nvim = start(start_nvim)
-    nvim.keys("2GVj:Claude comment<CR>")
-    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
-    nvim.keys("both<Esc>ZZ")
+    begin(nvim, "2GVj:Claude comment<CR>", "both<Esc>ZZ")
     wait_shown(nvim, (3, "▎you: both (not sent)"))
     nvim.keys("ggOzero<Esc>")
     wait_shown(nvim, (4, "▎you: both (not sent)"))
@@ -222,10 +221,7 @@ def test_a_repeat_comments_on_as_many_lines_and_a_count_says_how_many(start_nvim
     nvim.lua("vim.keymap.set('n', 'gz', '<Plug>(claude-comment)')")
     nvim.lua("vim.keymap.set('n', 'gl', '<Plug>(claude-comment-line)')")
     for count, keys in enumerate(("gggzj", "jj.", "3gl", "Gk9gl"), 1):
-        nvim.keys(keys)
-        nvim.wait_kind("comment")
-        nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
-        nvim.keys("w<Esc>ZZ")
+        begin(nvim, keys, "w<Esc>ZZ")
         nvim.wait(f"#{THREADS} == {count} and (vim.b.claude_ide or {{}}).kind ~= 'comment'", what="the comment")
     lines = [thread["anchor"]["lines"] for thread in threads(nvim)]
     assert lines == [["one", "two"], ["three", "four"], ["three", "four", "five"], ["four", "five"]]
@@ -235,9 +231,7 @@ def test_a_repeat_comments_on_as_many_lines_and_a_count_says_how_many(start_nvim
 @pytest.mark.every_nvim
 def test_files_are_completed_in_a_comment(start_nvim):
     nvim = start_nvim(args=["a.txt"], files=FILES | {"helper.txt": ""}, notices=True)
-    nvim.keys("2G:Claude comment<CR>")
-    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
-    nvim.keys("use @help")
+    begin(nvim, "2G:Claude comment<CR>", "use @help")
     nvim.wait("vim.fn.pumvisible() == 1", what="the file to be offered")
     nvim.keys("<C-n><C-y> here<Esc>ZZ")
     wait_shown(nvim, (2, "▎you: use @helper.txt here (not sent)"))
@@ -247,9 +241,7 @@ def test_files_are_completed_in_a_comment(start_nvim):
 def test_a_comment_on_the_whole_file_stands_below_its_first_line(start_nvim, connect_agent):
     nvim = start(start_nvim)
     agent = connect_agent(nvim)
-    nvim.keys("4G:Claude comment file<CR>")
-    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
-    nvim.keys("too long?<Esc>ZZ")
+    begin(nvim, "4G:Claude comment file<CR>", "too long?<Esc>ZZ")
     wait_shown(nvim, (1, "▎you: too long? (on the file, not sent)"))
     write(nvim, 1, "about one")
     wait_shown(nvim, (1, "▎you: too long? (on the file, not sent)\n▎you: about one (not sent)"))
@@ -287,9 +279,7 @@ def test_a_closed_fold_says_how_many_comments_are_in_it(start_nvim):
 def test_a_comment_on_everything_opens_with_its_answer(start_nvim, connect_agent):
     nvim = start(start_nvim)
     agent = connect_agent(nvim)
-    nvim.keys(":Claude comment all<CR>")
-    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
-    nvim.keys("why?<Esc>ZZ")
+    begin(nvim, ":Claude comment all<CR>", "why?<Esc>ZZ")
     nvim.wait(f"#{THREADS} == 1 and (vim.b.claude_ide or {{}}).kind ~= 'comment'", what="the comment")
     mark_sent(nvim, 1, "why?")
     agent.call("comment_reply", id=1, text="Because [of](http://it).\nReally.")
@@ -297,10 +287,7 @@ def test_a_comment_on_everything_opens_with_its_answer(start_nvim, connect_agent
     nvim.keys(":Claude comments<CR>")
     nvim.wait_kind("answer")
     assert nvim.lines() == ["you: why?", "", "Claude: Because [of](http://it).", "Really."]
-    nvim.keys("q:Claude comment all<CR>")
-    nvim.wait_kind("comment")
-    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
-    nvim.keys("I see.<Esc>ZZ")
+    begin(nvim, "q:Claude comment all<CR>", "I see.<Esc>ZZ")
     nvim.wait("(vim.b.claude_ide or {}).kind ~= 'comment'", what="the reply to be closed")
     nvim.answer(1)
     nvim.keys(":Claude comments<CR>")
@@ -470,9 +457,7 @@ def test_what_a_comment_names_with_a_hash_is_completed_and_sent_along(start_nvim
       Ide.outbox_route.of = function() return { kind = "here" } end
       Ide.outbox_transport.here = { offer = function(entry) sent = entry.text return "sent" end }
     """)
-    nvim.keys("2G:Claude comment<CR>")
-    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
-    nvim.keys("as in #li")
+    begin(nvim, "2G:Claude comment<CR>", "as in #li")
     nvim.wait("vim.fn.pumvisible() == 1", what="the kinds to be offered")
     nvim.keys("<C-n><C-y>b.")
     nvim.wait("vim.fn.pumvisible() == 1 and vim.fn.complete_info().items[1].word == 'b.txt:'", what="the file")
@@ -704,10 +689,7 @@ def test_in_what_changed_since_nothing_is_commented_on(start_nvim):
 def test_a_comment_on_a_file_or_on_everything_has_no_lines(start_nvim, what, place):
     nvim = start(start_nvim)
     for words in ("too long", " and too old"):
-        nvim.keys(f":Claude comment {what}<CR>")
-        nvim.wait_kind("comment")
-        nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
-        nvim.keys(words + "<Esc>ZZ")
+        begin(nvim, f":Claude comment {what}<CR>", words + "<Esc>ZZ")
         nvim.wait("(vim.b.claude_ide or {}).kind ~= 'comment'", what="the comment to be closed")
     wait_shown(nvim, *([(1, "▎you: too long and too old (on the file, not sent)")] if what == "file" else []))
     nvim.cmd("Claude comments yank")
@@ -793,9 +775,7 @@ def test_the_statusline_counts_what_is_to_be_sent(start_nvim):
 @pytest.mark.parametrize("key", [":e!<CR>", ":e<CR>"])
 def test_reloading_the_window_of_a_comment_loses_no_words(start_nvim, key):
     nvim = start(start_nvim)
-    nvim.keys("2G:Claude comment<CR>")
-    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
-    nvim.keys("all of it<Esc>" + key)
+    begin(nvim, "2G:Claude comment<CR>", "all of it<Esc>" + key)
     nvim.wait(lambda: nvim.lines() == ["all of it"], what="the words to be there again")
     nvim.keys("A, and more<Esc>ZZ")
     wait_shown(nvim, (2, "▎you: all of it, and more (not sent)"))
@@ -805,9 +785,7 @@ def test_a_comment_that_was_emptied_takes_new_words(start_nvim):
     nvim = start(start_nvim)
     write(nvim, 2, "first")
     nvim.lua(PAUSES)
-    nvim.keys("2G:Claude comment<CR>")
-    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
-    nvim.keys("<C-u>")
+    begin(nvim, "2G:Claude comment<CR>", "<C-u>")
     nvim.wait("pauses == 1", what="the pause after which words are kept")
     nvim.keys("second<Esc>ZZ")
     wait_shown(nvim, (2, "▎you: second (not sent)"))
@@ -820,9 +798,7 @@ def test_words_that_cannot_be_saved_stay_in_a_buffer(start_nvim, leave):
     write(nvim, 2, "kept")
     (file,) = (nvim.home / ".local/state").rglob("threads.json")
     file.write_text('{"version": 9}')
-    nvim.keys("3G:Claude comment<CR>")
-    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
-    nvim.keys("not lost<Esc>" + leave)
+    begin(nvim, "3G:Claude comment<CR>", "not lost<Esc>" + leave)
     said = nvim.wait_notice("its words are in buffer")
     buf = int(re.search(r"buffer (\d+)", said)[1])
     assert nvim.lines(buf) == ["not lost"]
@@ -834,9 +810,7 @@ def test_a_file_of_another_version_is_left_alone_and_the_user_is_told(start_nvim
     write(nvim, 2, "kept")
     (file,) = (nvim.home / ".local/state").rglob("threads.json")
     file.write_text('{"version": 9}')
-    nvim.keys("3G:Claude comment<CR>")
-    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
-    nvim.keys("lost?<Esc>ZZ")
+    begin(nvim, "3G:Claude comment<CR>", "lost?<Esc>ZZ")
     nvim.wait_notice("The comment is not saved")
     assert file.read_text() == '{"version": 9}'
     again = start(start_nvim)
@@ -857,10 +831,7 @@ def test_a_comment_on_a_proposal_stays_with_the_file(start_nvim, connect):
     opened = client.start_call("openDiff", new_file_contents=proposed, **names)
     nvim.wait_kind("proposal")
     nvim.keys_count()
-    nvim.keys("2Ggcc")
-    nvim.wait_kind("comment")
-    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
-    nvim.keys("why capitals?<Esc>ZZ")
+    begin(nvim, "2Ggcc", "why capitals?<Esc>ZZ")
     nvim.wait_kind("proposal")
     nvim.cmd("Claude comments yank")
     assert "[1] (question) a.txt:2 (in the proposal)\n> TWO\n" in nvim.lua("return vim.fn.getreg('\"')")
@@ -882,10 +853,7 @@ def test_a_comment_being_typed_outlives_its_diff(start_nvim, connect):
     client.start_call("openDiff", new_file_contents=TEXT.replace("two", "TWO"), **names)
     nvim.wait_kind("proposal")
     nvim.keys_count()
-    nvim.keys("2Ggcc")
-    nvim.wait_kind("comment")
-    nvim.wait("vim.fn.mode() == 'i'", what="Insert mode")
-    nvim.keys("half a")
+    begin(nvim, "2Ggcc", "half a")
     nvim.wait(f"#{THREADS} == 1", what="the comment to be kept")
     client.start_call("close_tab", tab_name="t")
     for key in " thought":  # before, while and after the diff goes

@@ -2,8 +2,6 @@
 
 import pytest
 
-from harness.fake_cli import FakeCli
-
 pytestmark = [pytest.mark.dealt, pytest.mark.one_nvim]
 
 PROMPT = """
@@ -17,30 +15,14 @@ return { require("claude-ide").prompt(text, {
 
 
 @pytest.fixture
-def fake(tmp_path):
-    return FakeCli(tmp_path)
-
-
-@pytest.fixture
-def begin(start_nvim, fake, sessions, project):
+def begin(start_nvim, fake, sessions, project, in_terminal):
     """A Neovim whose terminal runs a session, at an empty prompt; and a function that sets the session's state."""
 
     def begin():
         (sessions.config / "sessions").mkdir(parents=True, exist_ok=True)
         session = sessions.write(project, ("one", "two"))
         nvim = start_nvim(env=fake.environment())
-        nvim.keys(":Claude<CR>")
-        nvim.wait(lambda: len(fake.starts()) == 1, what="the CLI")
-        nvim.wait_screen("fake CLI ready")
-
-        def state(status, word):
-            sessions.record(fake.starts()[0]["pid"], session, status, cwd=project)
-            seen = "(Ide.terminal.session() or { state = {} }).state.activity"
-            nvim.wait(f"{seen} == '{word}'", what=f"the session to be {word}")
-
-        fake.show_prompt()
-        state("idle", "idle")
-        return nvim, session, state
+        return nvim, session, in_terminal(nvim, session)
 
     return begin
 
@@ -51,16 +33,16 @@ def pasted(text):
 
 def test_it_is_sent_to_the_current_terminal_once_claude_is_idle(begin, fake):
     nvim, session, state = begin()
-    state("busy", "working")
+    state("busy")
     assert nvim.lua(PROMPT, "the first", "") == [True]
     assert nvim.lua(PROMPT, "the second", session) == [True]
     assert nvim.lua("return Ide.outbox.counts()") == {session: 2}
-    state("idle", "idle")
+    state("idle")
     nvim.wait(lambda: fake.typed() == pasted("the first"), what="what is typed")
     nvim.wait("#results == 1")
-    state("busy", "working")
+    state("busy")
     fake.show_prompt()
-    state("idle", "idle")
+    state("idle")
     nvim.wait("#results == 2")
     assert nvim.lua("return results") == ["sent", "sent"]
     nvim.wait(lambda: fake.typed() == pasted("the first") + pasted("the second"), what="both, in order")
@@ -78,7 +60,7 @@ def test_a_script_is_told_why_a_prompt_is_not_sent(begin, fake, sessions, projec
         None,
         f"This session cannot get a prompt: it runs in another terminal (pid {pid}): write there.",
     ]
-    state("busy", "working")
+    state("busy")
     assert nvim.lua(PROMPT, "hello", "") == [True]
     nvim.lua("Ide.outbox.interrupt(...)", session)
     nvim.wait("#results == 1")

@@ -12,22 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from harness.fake_cli import FakeCli
-
 pytestmark = pytest.mark.dealt
 
 
 @pytest.fixture
-def cli(tmp_path):
-    return FakeCli(tmp_path)
-
-
-@pytest.fixture
-def start(start_nvim, cli):
+def start(start_nvim, fake):
     """start_nvim with the fake CLI first on the PATH."""
 
     def begin(env=None, **more):
-        return start_nvim(env={**cli.environment(), **(env or {})}, **more)
+        return start_nvim(env={**fake.environment(), **(env or {})}, **more)
 
     return begin
 
@@ -62,9 +55,9 @@ def out_of_it(nvim):
 # ── the CLI's arguments ──
 
 
-def test_claude_starts_the_cli_in_the_project_with_the_port_of_a_running_server(opened, cli):
+def test_claude_starts_the_cli_in_the_project_with_the_port_of_a_running_server(opened, fake):
     nvim = opened(files={"a.txt": "one\n"}, args=["a.txt"])
-    (started,) = cli.starts()
+    (started,) = fake.starts()
     port = nvim.lua("return Ide.server.info().port")
     assert started["argv"] == []
     assert Path(started["cwd"]).resolve() == nvim.project.resolve()
@@ -74,9 +67,9 @@ def test_claude_starts_the_cli_in_the_project_with_the_port_of_a_running_server(
     assert started["env"]["no_proxy"] == "localhost,127.0.0.1"
 
 
-def test_the_exceptions_from_a_proxy_that_are_there_stay(opened, cli):
+def test_the_exceptions_from_a_proxy_that_are_there_stay(opened, fake):
     opened(env={"NO_PROXY": ".corp.example, localhost", "no_proxy": "10.0.0.1"})
-    (started,) = cli.starts()
+    (started,) = fake.starts()
     assert started["env"]["NO_PROXY"] == ".corp.example,localhost,127.0.0.1"
     assert started["env"]["no_proxy"] == "10.0.0.1,localhost,127.0.0.1"
 
@@ -96,14 +89,14 @@ def test_the_exceptions_from_a_proxy_that_are_there_stay(opened, cli):
         (":Claude new x -- mcp list<CR>", ["--name=x", "mcp", "list"]),
     ],
 )
-def test_arguments_reach_the_cli_word_by_word_and_no_shell_sees_them(start, cli, typed, argv):
+def test_arguments_reach_the_cli_word_by_word_and_no_shell_sees_them(start, fake, typed, argv):
     nvim = start()
     nvim.keys(typed)
     ready(nvim)
-    assert cli.starts()[0]["argv"] == argv
+    assert fake.starts()[0]["argv"] == argv
 
 
-def test_the_options_give_command_folder_and_environment(start, cli, tmp_path):
+def test_the_options_give_command_folder_and_environment(start, fake, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     nvim = start(
@@ -111,7 +104,7 @@ def test_the_options_give_command_folder_and_environment(start, cli, tmp_path):
     )
     nvim.keys(":Claude --resume<CR>")
     ready(nvim)
-    (started,) = cli.starts()
+    (started,) = fake.starts()
     assert started["argv"] == ["--verbose", "--resume"]
     assert Path(started["cwd"]).resolve() == elsewhere.resolve()
     assert started["env"]["MY_MODE"] == "a b"
@@ -128,21 +121,21 @@ def test_a_missing_cli_is_one_notice_that_says_what_to_do(start_nvim):
     assert nvim.lua("return #vim.api.nvim_list_bufs()") == 1
 
 
-def test_arguments_for_a_cli_that_runs_are_asked_about(opened, cli):
+def test_arguments_for_a_cli_that_runs_are_asked_about(opened, fake):
     nvim = opened()
     nvim.answer(1, 2)
     nvim.lua("Ide.terminal.open({ '--resume' })")
     both = "Keep it and start with --resume in another terminal"
     assert nvim.asked()[0]["lines"] == ["Keep it", "End it and restart with --resume", both]
-    assert len(cli.starts()) == 1
+    assert len(fake.starts()) == 1
     nvim.lua("Ide.terminal.open({ '--resume' })")
-    nvim.wait(lambda: len(cli.starts()) == 2, what="the second start")
-    assert cli.starts()[1]["argv"] == ["--resume"]
+    nvim.wait(lambda: len(fake.starts()) == 2, what="the second start")
+    assert fake.starts()[1]["argv"] == ["--resume"]
     ready(nvim)
     assert nvim.lua("return #vim.api.nvim_list_wins()") == 2
 
 
-def test_a_cli_that_ends_while_its_user_is_asked_about_it_is_not_kept(opened, cli):
+def test_a_cli_that_ends_while_its_user_is_asked_about_it_is_not_kept(opened, fake):
     nvim = opened()
     nvim.keep_notices()
     nvim.lua("vim.ui.select = function(items, _, done) choose = function() done(items[1], 1) end end")
@@ -157,7 +150,7 @@ def test_a_cli_that_ends_while_its_user_is_asked_about_it_is_not_kept(opened, cl
 
 
 @pytest.mark.every_nvim
-def test_toggle_hides_the_window_keeps_the_cli_and_comes_back(opened, cli):
+def test_toggle_hides_the_window_keeps_the_cli_and_comes_back(opened, fake):
     nvim = opened(files={"a.txt": "one\n"}, args=["a.txt"])
     nvim.cmd("Claude toggle")
     nvim.wait("#vim.api.nvim_list_wins() == 1", what="the window to go")
@@ -165,8 +158,8 @@ def test_toggle_hides_the_window_keeps_the_cli_and_comes_back(opened, cli):
     nvim.wait("vim.api.nvim_get_mode().mode == 'n'")
     reopen(nvim)
     nvim.keys("hello")
-    nvim.wait(lambda: cli.typed() == b"hello", what="the CLI to read what is typed")
-    assert len(cli.starts()) == 1
+    nvim.wait(lambda: fake.typed() == b"hello", what="the CLI to read what is typed")
+    assert len(fake.starts()) == 1
 
 
 @pytest.mark.every_nvim
@@ -376,19 +369,19 @@ KEYS = {
 }
 
 
-def test_the_keys_of_the_cli_reach_it(opened, cli):
+def test_the_keys_of_the_cli_reach_it(opened, fake):
     nvim = opened()
     # One by one, as a user types: a Ctrl-C that comes while Neovim is busy discards all pending input.
     typed = b""
     for key, byte in KEYS.items():
         nvim.keys(key)
         typed += byte
-        nvim.wait(lambda typed=typed: len(cli.typed()) >= len(typed), what=f"{key} to be read")
-    assert cli.typed() == typed
+        nvim.wait(lambda typed=typed: len(fake.typed()) >= len(typed), what=f"{key} to be read")
+    assert fake.typed() == typed
 
 
 @pytest.mark.every_nvim
-def test_one_key_toggles_from_normal_insert_and_terminal_mode(start, cli):
+def test_one_key_toggles_from_normal_insert_and_terminal_mode(start, fake):
     nvim = start(
         files={"a.txt": "one\n"},
         args=["a.txt"],
@@ -404,9 +397,9 @@ def test_one_key_toggles_from_normal_insert_and_terminal_mode(start, cli):
         nvim.terminal.write("\x1b[15~")
         ready(nvim)
     nvim.keys("hello")
-    nvim.wait(lambda: cli.typed() == b"hello", what="the CLI to read what is typed")
+    nvim.wait(lambda: fake.typed() == b"hello", what="the CLI to read what is typed")
     assert nvim.lua("return vim.api.nvim_buf_get_lines(1, 0, -1, false)") == ["one"]
-    assert len(cli.starts()) == 1
+    assert len(fake.starts()) == 1
 
 
 @pytest.mark.every_nvim
@@ -427,10 +420,10 @@ def test_a_selection_does_not_keep_the_user_from_typing_in_it(start):
 
 
 @pytest.mark.parametrize("is_dead", [False, True])
-def test_back_and_hide_work_in_normal_mode_too(opened, cli, is_dead):
+def test_back_and_hide_work_in_normal_mode_too(opened, fake, is_dead):
     nvim = opened(opts={"terminal": {"keymaps": {"hide": "<C-q>"}}})
     if is_dead:
-        os.kill(cli.starts()[0]["pid"], signal.SIGKILL)
+        os.kill(fake.starts()[0]["pid"], signal.SIGKILL)
     else:
         nvim.keys("<C-\\><C-n>")
     nvim.wait("vim.api.nvim_get_mode().mode == 'nt'", what="Normal mode in the terminal")
@@ -471,10 +464,10 @@ def is_at(path, lnum, col=0):
         ("Update(sub/b.txt)", "gf", (1, 0)),
     ],
 )
-def test_gf_in_the_terminal_opens_a_file_where_files_are(opened, cli, printed, keys, place):
+def test_gf_in_the_terminal_opens_a_file_where_files_are(opened, fake, printed, keys, place):
     nvim = opened(files=FILES, args=["a.txt"])
     file, terminal = nvim.lua("return { vim.fn.win_getid(vim.fn.winnr('#')), vim.api.nvim_get_current_win() }")
-    cli.show(printed)
+    fake.show(printed)
     nvim.wait_screen(printed)
     nvim.keys("<C-\\><C-n>?b.txt<CR>" + keys)
     nvim.wait(is_at("sub/b.txt", *place), what="the file")
@@ -484,22 +477,22 @@ def test_gf_in_the_terminal_opens_a_file_where_files_are(opened, cli, printed, k
 
 
 @pytest.mark.every_nvim
-def test_gf_in_a_terminal_that_fills_the_screen_opens_a_window(opened, cli):
+def test_gf_in_a_terminal_that_fills_the_screen_opens_a_window(opened, fake):
     nvim = opened(files=FILES, args=["a.txt"])
     nvim.keys("<C-\\><C-n>:only<CR>")
-    cli.show("see sub/b.txt:12")
+    fake.show("see sub/b.txt:12")
     nvim.wait_screen("sub/b.txt:12")
     nvim.keys("?b.txt<CR>gf")
     nvim.wait(is_at("sub/b.txt", 12), what="the file")
     assert nvim.lua("return #vim.api.nvim_tabpage_list_wins(0)") == 2
 
 
-def test_gf_finds_a_file_in_the_folder_of_the_cli(opened, cli, tmp_path):
+def test_gf_finds_a_file_in_the_folder_of_the_cli(opened, fake, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "c.txt").write_text("one\ntwo\n")
     nvim = opened(files=FILES, args=["a.txt"], opts={"terminal": {"cwd": str(elsewhere)}})
-    cli.show("see c.txt:2 and d.txt")
+    fake.show("see c.txt:2 and d.txt")
     nvim.wait_screen("c.txt:2")
     nvim.keys("<C-\\><C-n>?d.txt<CR>gf")
     nvim.wait_screen("There is no d.txt")
@@ -508,14 +501,14 @@ def test_gf_finds_a_file_in_the_folder_of_the_cli(opened, cli, tmp_path):
 
 
 @pytest.mark.parametrize("at", ["sub", "txt"])
-def test_gf_joins_a_path_that_the_edge_of_the_window_breaks(opened, cli, at):
+def test_gf_joins_a_path_that_the_edge_of_the_window_breaks(opened, fake, at):
     folder = "sub" + "x" * 60
     path = f"{folder}/b.txt"
     nvim = opened(files={"a.txt": "one\n", path: "one\ntwo\n"}, args=["a.txt"])
     width = nvim.lua("return vim.api.nvim_win_get_width(0)")
     named = f"{path}:2"
     first = named[: width - 4]
-    cli.show(f"  {first}\r\n  {named[len(first) :]} there")
+    fake.show(f"  {first}\r\n  {named[len(first) :]} there")
     nvim.wait_screen(" there")
     nvim.keys(f"<C-\\><C-n>?{at}<CR>gf")
     nvim.wait(is_at(path, 2), what="the file")
@@ -532,34 +525,34 @@ def click(nvim, text):
 
 @pytest.mark.every_nvim
 @pytest.mark.parametrize("keys", ["", "<C-\\><C-n>"])
-def test_a_click_with_ctrl_opens_a_file_from_both_modes(opened, cli, keys):
+def test_a_click_with_ctrl_opens_a_file_from_both_modes(opened, fake, keys):
     nvim = opened(files=FILES, args=["a.txt"])
-    cli.show("see sub/b.txt:12 there")
+    fake.show("see sub/b.txt:12 there")
     nvim.wait_screen("sub/b.txt:12")
     nvim.keys(keys)
     click(nvim, "b.txt:12")
     nvim.wait(is_at("sub/b.txt", 12), what="the file")
     nvim.keys("itext<Esc>")
     nvim.wait("vim.api.nvim_get_current_line() == 'textline 12'", what="the file to be typed into")
-    assert cli.typed() == b""
+    assert fake.typed() == b""
 
 
 @pytest.mark.every_nvim
-def test_a_click_that_hits_no_file_is_for_the_cli(opened, cli):
+def test_a_click_that_hits_no_file_is_for_the_cli(opened, fake):
     nvim = opened(files=FILES, args=["a.txt"])
-    cli.show("\x1b[?1002h\x1b[?1006hsee nothing there")
+    fake.show("\x1b[?1002h\x1b[?1006hsee nothing there")
     click(nvim, "nothing there")
-    nvim.wait(lambda: cli.typed().startswith(b"\x1b[<16;"), what="the click")
+    nvim.wait(lambda: fake.typed().startswith(b"\x1b[<16;"), what="the click")
     assert nvim.mode() == "t"
 
 
-def test_a_mapping_of_the_users_in_the_terminal_stays(opened, cli):
+def test_a_mapping_of_the_users_in_the_terminal_stays(opened, fake):
     mine = "vim.keymap.set('n', 'gf', '<Cmd>let g:mine = 1<CR>', { buffer = true })"
     nvim = opened(
         files=FILES,
         init_lua=f"vim.api.nvim_create_autocmd('TermOpen', {{ callback = function() {mine} end }})",
     )
-    cli.show("see sub/b.txt:12 there")
+    fake.show("see sub/b.txt:12 there")
     nvim.wait_screen("sub/b.txt:12")
     nvim.keys("<C-\\><C-n>?b.txt<CR>gf")
     nvim.wait("vim.g.mine == 1", what="the user's key")
@@ -596,12 +589,12 @@ def test_a_place_scrolled_back_to_survives_hiding(opened):
 # ── pastes ──
 
 
-def test_a_long_paste_reaches_the_cli_in_one_piece(opened, cli):
+def test_a_long_paste_reaches_the_cli_in_one_piece(opened, fake):
     nvim = opened()
     text = "".join(f"line {i} of a paste that is far longer than one read of a terminal\n" for i in range(2000))
     nvim.paste(text)
-    nvim.wait(lambda: cli.typed().endswith(b"\x1b[201~"), what="the end of the paste")
-    typed = cli.typed()
+    nvim.wait(lambda: fake.typed().endswith(b"\x1b[201~"), what="the end of the paste")
+    typed = fake.typed()
     assert typed.count(b"\x1b[200~") == 1 and typed.count(b"\x1b[201~") == 1
     assert typed.replace(b"\r", b"\n") == b"\x1b[200~" + text.encode() + b"\x1b[201~"
 
@@ -619,7 +612,7 @@ def test_a_paste_elsewhere_is_neovims_own_business(opened):
 
 
 @pytest.mark.every_nvim
-def test_a_clean_end_takes_the_window_away(opened, cli):
+def test_a_clean_end_takes_the_window_away(opened, fake):
     nvim = opened(files={"a.txt": "one\n"}, args=["a.txt"])
     nvim.keys("<C-d>")
     nvim.wait("#vim.api.nvim_list_wins() == 1", what="the window to go")
@@ -627,7 +620,7 @@ def test_a_clean_end_takes_the_window_away(opened, cli):
     assert nvim.lua("return #vim.api.nvim_list_bufs()") == 1
     nvim.wait("vim.api.nvim_get_mode().mode == 'n'")
     nvim.keys(":Claude<CR>")
-    nvim.wait(lambda: len(cli.starts()) == 2, what="a new start")
+    nvim.wait(lambda: len(fake.starts()) == 2, what="a new start")
 
 
 @pytest.fixture
@@ -672,21 +665,21 @@ def test_a_terminal_that_has_failed_keeps_its_text_and_q_closes_it(typed_as_it_e
 
 
 @pytest.mark.slow
-def test_after_an_error_the_last_words_stay_until_the_next_start(opened, cli):
+def test_after_an_error_the_last_words_stay_until_the_next_start(opened, fake):
     nvim = opened()
     nvim.keys("<C-e>")
     nvim.wait_screen("something is wrong")
     nvim.wait_screen("Process exited 3")
     nvim.wait("vim.api.nvim_get_mode().mode ~= 't'", what="Normal mode, to read and copy")
     nvim.keys(":Claude<CR>")
-    nvim.wait(lambda: len(cli.starts()) == 2, what="a new start")
+    nvim.wait(lambda: len(fake.starts()) == 2, what="a new start")
     ready(nvim)
     assert nvim.lua("return #vim.api.nvim_list_wins()") == 2
 
 
-def test_close_ends_the_cli(opened, cli):
+def test_close_ends_the_cli(opened, fake):
     nvim = opened()
-    pid = cli.starts()[0]["pid"]
+    pid = fake.starts()[0]["pid"]
     nvim.cmd("Claude close")
     nvim.wait("#vim.api.nvim_list_wins() == 1")
     nvim.wait(lambda: not Path(f"/proc/{pid}").exists(), what="the process to end")
@@ -694,7 +687,7 @@ def test_close_ends_the_cli(opened, cli):
     nvim.wait_screen("Claude is not running in")
 
 
-def test_closing_the_window_by_hand_only_hides_it_and_wiping_the_buffer_ends_it(opened, cli):
+def test_closing_the_window_by_hand_only_hides_it_and_wiping_the_buffer_ends_it(opened, fake):
     nvim = opened()
     nvim.cmd("quit")
     assert nvim.lua("return Ide.terminal.is_running()") is True
@@ -704,11 +697,11 @@ def test_closing_the_window_by_hand_only_hides_it_and_wiping_the_buffer_ends_it(
     nvim.wait("not Ide.terminal.is_running()")
     out_of_it(nvim)
     nvim.keys(":Claude<CR>")
-    nvim.wait(lambda: len(cli.starts()) == 2, what="a new start")
+    nvim.wait(lambda: len(fake.starts()) == 2, what="a new start")
 
 
 @pytest.mark.every_nvim
-def test_a_saved_session_starts_no_cli_of_its_own(opened, start, cli):
+def test_a_saved_session_starts_no_cli_of_its_own(opened, start, fake):
     nvim = opened(files={"a.txt": "one\n"}, args=["a.txt"])
     nvim.cmd("mksession! session.vim")
     again = start(args=["-S", "session.vim"])
@@ -720,13 +713,13 @@ def test_a_saved_session_starts_no_cli_of_its_own(opened, start, cli):
         )
         is False
     )
-    assert len(cli.starts()) == 1
+    assert len(fake.starts()) == 1
 
 
 @pytest.mark.every_nvim
-def test_quitting_neovim_is_not_held_up_by_the_cli(opened, cli):
+def test_quitting_neovim_is_not_held_up_by_the_cli(opened, fake):
     nvim = opened()
-    pid = cli.starts()[0]["pid"]
+    pid = fake.starts()[0]["pid"]
     nvim.keys("<C-\\><C-n>:qall<CR>")
     nvim.wait(lambda: not nvim.running(), what="Neovim to end")
     nvim.wait(lambda: not Path(f"/proc/{pid}").exists(), what="the CLI to end")
@@ -750,7 +743,7 @@ end
 """
 
 
-def test_snacks_gives_the_window_and_nothing_else(opened, cli):
+def test_snacks_gives_the_window_and_nothing_else(opened, fake):
     opts = {"terminal": {"provider": "snacks", "side": "bottom", "size": 0.3, "snacks": {"backdrop": False}}}
     nvim = opened(opts=opts, init_lua=FAKE_SNACKS)
     given = nvim.lua(
@@ -762,11 +755,11 @@ def test_snacks_gives_the_window_and_nothing_else(opened, cli):
     out_of_it(nvim)
     reopen(nvim)
     nvim.keys("<Esc><Esc>x<CR>")
-    nvim.wait(lambda: cli.typed() == b"\x1b\x1bx\r", what="a double Esc to reach the CLI")
+    nvim.wait(lambda: fake.typed() == b"\x1b\x1bx\r", what="a double Esc to reach the CLI")
     nvim.keys("<C-d>")
     nvim.wait("#vim.api.nvim_list_wins() == 1", what="the window to go")
     out_of_it(nvim)
-    assert len(cli.starts()) == 1
+    assert len(fake.starts()) == 1
     # A float keeps its own size.
     nvim.lua("require('claude-ide').setup({ terminal = { provider = 'snacks', snacks = { position = 'float' } } })")
     reopen(nvim)
@@ -884,7 +877,7 @@ def test_another_terminal_that_fails_is_reported(start, tmp_path):
 
 
 @pytest.fixture
-def tmux(cli, tmp_path):
+def tmux(fake, tmp_path):
     """A tmux server of its own; calls its program."""
     if not shutil.which("tmux"):
         pytest.skip("no tmux here")
@@ -892,7 +885,7 @@ def tmux(cli, tmp_path):
 
     def tmux(*words):
         command = ["tmux", "-S", socket, "-f", "/dev/null", *words]
-        env = {"HOME": str(tmp_path), "TERM": "xterm-256color", **cli.environment()}
+        env = {"HOME": str(tmp_path), "TERM": "xterm-256color", **fake.environment()}
         return subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False).stdout.split()
 
     tmux("new-session", "-d", "-x", "160", "-y", "40")
@@ -924,7 +917,7 @@ def test_tmux_gets_a_pane_that_is_gone_to_and_closed(start, tmux, tmp_path):
     nvim.wait(lambda: tmux("list-panes", "-F", "#{pane_id}") == [pane], what="the pane to be closed")
 
 
-def test_what_is_closed_before_tmux_has_said_which_pane_it_is_ends(start, tmux, cli, tmp_path):
+def test_what_is_closed_before_tmux_has_said_which_pane_it_is_ends(start, tmux, fake, tmp_path):
     (pane,) = tmux("list-panes", "-a", "-F", "#{pane_id}")
     nvim = start(
         env={"TMUX": f"{tmp_path}/tmux,1,0", "TMUX_PANE": pane}, opts={"terminal": {"provider": "tmux"}}, notices=True
@@ -936,7 +929,7 @@ def test_what_is_closed_before_tmux_has_said_which_pane_it_is_ends(start, tmux, 
     assert nvim.notices() == []
 
 
-def test_tmux_finds_the_programs_that_neovim_finds_and_an_early_end_is_told(start, cli, tmp_path):
+def test_tmux_finds_the_programs_that_neovim_finds_and_an_early_end_is_told(start, fake, tmp_path):
     if not shutil.which("tmux"):
         pytest.skip("no tmux here")
     tmux = ["tmux", "-S", tmp_path / "tmux", "-f", "/dev/null"]
@@ -952,7 +945,7 @@ def test_tmux_finds_the_programs_that_neovim_finds_and_an_early_end_is_told(star
         nvim = start(env=env_of_nvim, opts={"terminal": {"provider": "tmux"}}, notices=True)
         nvim.lua(PATIENT)
         nvim.keys(":Claude<CR>")
-        nvim.wait(lambda: len(cli.starts()) == 1, what="the CLI in a pane")
+        nvim.wait(lambda: len(fake.starts()) == 1, what="the CLI in a pane")
         nvim.keys(":Claude close<CR>")
         nvim.wait("not Ide.terminal.is_running()", what="its end")
         nvim.lua("Ide.config.get().terminal.command = { 'false' }")
@@ -963,7 +956,7 @@ def test_tmux_finds_the_programs_that_neovim_finds_and_an_early_end_is_told(star
         run("kill-server")
 
 
-def test_each_of_two_panes_has_the_cli_that_was_started_in_it(start, tmux, cli, connect, tmp_path):
+def test_each_of_two_panes_has_the_cli_that_was_started_in_it(start, tmux, fake, connect, tmp_path):
     (pane,) = tmux("list-panes", "-a", "-F", "#{pane_id}")
     nvim = start(
         env={"TMUX": f"{tmp_path}/tmux,1,0", "TMUX_PANE": pane},
@@ -975,9 +968,9 @@ def test_each_of_two_panes_has_the_cli_that_was_started_in_it(start, tmux, cli, 
     clients = []
     for number, command in enumerate(("Claude", "Claude new parser")):
         nvim.keys(f":{command}<CR>")
-        nvim.wait(lambda number=number: len(cli.starts()) == number + 1, what="the CLI in its pane")
+        nvim.wait(lambda number=number: len(fake.starts()) == number + 1, what="the CLI in its pane")
         clients.append(connect(nvim))
-        pid = cli.starts()[number]["pid"]
+        pid = fake.starts()[number]["pid"]
         clients[number].notify("ide_connected", {"pid": pid})
         nvim.wait(f"Ide.server.clients()[{number + 1}].pid == {pid}", what="its process to be told")
         title = f"(Ide.terminal.of_process({pid}) or {{ spec = {{}} }}).spec.title"
@@ -1140,14 +1133,14 @@ def test_a_user_who_leaves_at_once_is_not_taken_back(start, keys, looks):
 
 
 @pytest.mark.every_nvim
-def test_a_user_who_opens_a_file_at_once_is_not_taken_back(start, cli):
+def test_a_user_who_opens_a_file_at_once_is_not_taken_back(start, fake):
     """The key runs `:normal`, whose keys are not the user's."""
     nvim = start(files=FILES, args=["a.txt"])
     nvim.lua(DEFERRED)
     reopen(nvim)
     nvim.lua("table.remove(deferred, 1)()")
     nvim.keys("<C-\\><C-n>:only<CR>")
-    cli.show("see sub/b.txt:12")
+    fake.show("see sub/b.txt:12")
     nvim.wait_screen("sub/b.txt:12")
     nvim.keys("?b.txt<CR>gf")
     nvim.wait(is_at("sub/b.txt", 12), what="the file")

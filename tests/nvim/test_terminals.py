@@ -8,35 +8,28 @@ import re
 
 import pytest
 
-from harness.fake_cli import FakeCli
-
 pytestmark = pytest.mark.dealt
 
 NAMES = "return vim.tbl_map(function(one) return one:name() end, Ide.terminal.list())"
 
 
 @pytest.fixture
-def cli(tmp_path):
-    return FakeCli(tmp_path)
-
-
-@pytest.fixture
-def start(start_nvim, cli):
+def start(start_nvim, fake):
     """Neovim with a file and terminals started by commands."""
 
     def begin(*commands, **more):
-        nvim = start_nvim(**{"env": cli.environment(), "files": {"a.txt": "one\n"}, "args": ["a.txt"], **more})
+        nvim = start_nvim(**{"env": fake.environment(), "files": {"a.txt": "one\n"}, "args": ["a.txt"], **more})
         for command in commands:
-            open_one(nvim, cli, command)
+            open_one(nvim, fake, command)
         return nvim
 
     return begin
 
 
-def open_one(nvim, cli, command):
-    count = len(cli.starts())
+def open_one(nvim, fake, command):
+    count = len(fake.starts())
     nvim.keys(f":{command}<CR>")
-    nvim.wait(lambda: len(cli.starts()) == count + 1, what="the CLI to start")
+    nvim.wait(lambda: len(fake.starts()) == count + 1, what="the CLI to start")
     nvim.wait("vim.api.nvim_get_mode().mode == 't'", what="terminal mode")
     leave(nvim)
 
@@ -57,13 +50,13 @@ def shown(nvim):
     )
 
 
-def test_each_has_a_cli_of_its_own_and_takes_the_window_of_the_one_before(start, cli):
+def test_each_has_a_cli_of_its_own_and_takes_the_window_of_the_one_before(start, fake):
     nvim = start("Claude", "Claude new parser --model opus", "Claude new")
-    assert [one["argv"] for one in cli.starts()] == [[], ["--name=parser", "--model", "opus"], []]
+    assert [one["argv"] for one in fake.starts()] == [[], ["--name=parser", "--model", "opus"], []]
     assert nvim.lua(NAMES) == ["Claude", "parser", "Claude 2"]
     assert shown(nvim) == ["Claude 2"]
     assert nvim.lua("return #vim.api.nvim_tabpage_list_wins(0)") == 2
-    runs = [one["tools"].split('"Bearer ')[1] for one in cli.starts()]
+    runs = [one["tools"].split('"Bearer ')[1] for one in fake.starts()]
     assert len(set(runs)) == 3, "each has a token of its own"
 
 
@@ -88,9 +81,9 @@ PLAN = ["--permission-mode", "plan"]
         (["claude"], "-c", ["-c"]),
     ],
 )
-def test_a_new_session_gets_the_permission_mode_of_the_options(start, cli, command, args, argv):
+def test_a_new_session_gets_the_permission_mode_of_the_options(start, fake, command, args, argv):
     start(f"Claude {args}", opts={"terminal": {"permission_mode": "plan", "command": command}})
-    assert [one["argv"] for one in cli.starts()] == [argv]
+    assert [one["argv"] for one in fake.starts()] == [argv]
 
 
 @pytest.mark.every_nvim
@@ -120,20 +113,20 @@ def test_the_visible_one_comes_before_the_one_used_last_in_another_tab_page(star
     assert shown(nvim) == ["Claude"]
 
 
-def test_the_end_of_one_leaves_the_others_alone(start, cli):
+def test_the_end_of_one_leaves_the_others_alone(start, fake):
     nvim = start("Claude", "Claude new parser")
     nvim.cmd("Claude close")
     assert nvim.lua(NAMES) == ["Claude"]
     nvim.cmd("Claude")
     assert shown(nvim) == ["Claude"]
     nvim.keys("hello")
-    nvim.wait(lambda: cli.typed(0) == b"hello", what="the first CLI to read what is typed")
-    assert len(cli.starts()) == 2
+    nvim.wait(lambda: fake.typed(0) == b"hello", what="the first CLI to read what is typed")
+    assert len(fake.starts()) == 2
 
 
-def test_one_is_ended_by_its_name(start, cli):
+def test_one_is_ended_by_its_name(start, fake):
     nvim = start("Claude", "Claude new parser", 'Claude new "two words" "a prompt"', notices=True)
-    assert cli.starts()[2]["argv"] == ["--name=two words", "a prompt"]
+    assert fake.starts()[2]["argv"] == ["--name=two words", "a prompt"]
     nvim.cmd("Claude close parser")
     assert nvim.lua(NAMES) == ["Claude", "two words"]
     assert nvim.lua("return vim.fn.getcompletion('Claude close t', 'cmdline')") == ["two\\ words"]
@@ -156,7 +149,7 @@ def test_what_a_cli_says_as_it_fails_stays_until_the_next_one_is_shown(start):
 
 
 @pytest.mark.every_nvim
-def test_without_room_nothing_is_left_of_one(start, cli):
+def test_without_room_nothing_is_left_of_one(start, fake):
     nvim = start(notices=True)
     nvim.cmd("set columns=20 winwidth=8 winminwidth=8 | vsplit")
     buffers = nvim.lua("return vim.api.nvim_list_bufs()")
@@ -165,15 +158,15 @@ def test_without_room_nothing_is_left_of_one(start, cli):
         nvim.wait_notice("The scr")
         nvim.lua("notices = {}")
     assert nvim.lua("return vim.api.nvim_list_bufs()") == buffers
-    assert nvim.lua(NAMES) == [] and cli.starts() == []
+    assert nvim.lua(NAMES) == [] and fake.starts() == []
 
 
-def test_arguments_for_a_cli_that_runs_may_start_another(start, cli):
+def test_arguments_for_a_cli_that_runs_may_start_another(start, fake):
     nvim = start("Claude")
     nvim.answer(-1)
     nvim.lua("Ide.terminal.open({ '--resume' })")
-    nvim.wait(lambda: len(cli.starts()) == 2, what="the second CLI")
-    assert cli.starts()[1]["argv"] == ["--resume"]
+    nvim.wait(lambda: len(fake.starts()) == 2, what="the second CLI")
+    assert fake.starts()[1]["argv"] == ["--resume"]
     assert nvim.lua(NAMES) == ["Claude", "Claude 2"]
 
 
@@ -185,15 +178,15 @@ def per_tab(start, *commands, **more):
 
 
 @pytest.mark.every_nvim
-def test_each_tab_page_has_one_in_its_own_project(start, cli, tmp_path):
+def test_each_tab_page_has_one_in_its_own_project(start, fake, tmp_path):
     other = tmp_path / "other"
     (other / ".git").mkdir(parents=True)
     nvim = per_tab(start, "Claude")
     nvim.cmd(f"tabnew | tcd {other}")
     assert shown(nvim) == []
     nvim.keys(":Claude<CR>")
-    nvim.wait(lambda: len(cli.starts()) == 2, what="the second CLI")
-    assert [one["cwd"] for one in cli.starts()] == [str(nvim.project), str(other)]
+    nvim.wait(lambda: len(fake.starts()) == 2, what="the second CLI")
+    assert [one["cwd"] for one in fake.starts()] == [str(nvim.project), str(other)]
 
     # Each tab page toggles its own.
     nvim.wait("vim.api.nvim_get_mode().mode == 't'")
@@ -210,7 +203,7 @@ def test_each_tab_page_has_one_in_its_own_project(start, cli, tmp_path):
     assert shown(nvim) == []
     nvim.cmd("Claude")
     assert shown(nvim) == ["Claude 2"]
-    assert len(cli.starts()) == 2
+    assert len(fake.starts()) == 2
 
     # A chosen one is gone to.
     listed(nvim, 1)
@@ -219,7 +212,7 @@ def test_each_tab_page_has_one_in_its_own_project(start, cli, tmp_path):
 
 
 @pytest.mark.every_nvim
-def test_a_tab_page_opened_in_the_terminal_does_not_take_it_along(start, cli):
+def test_a_tab_page_opened_in_the_terminal_does_not_take_it_along(start, fake):
     nvim = per_tab(start, "Claude")
     first = nvim.lua("return vim.api.nvim_get_current_tabpage()")
     nvim.cmd("Claude focus")
@@ -228,7 +221,7 @@ def test_a_tab_page_opened_in_the_terminal_does_not_take_it_along(start, cli):
     nvim.wait("vim.fn.tabpagenr() == 2 and vim.fn.bufname() == ''", what="the tab page")
     assert nvim.lua("return Ide.terminal.list()[1].tab") == first
     nvim.keys(":Claude<CR>")
-    nvim.wait(lambda: len(cli.starts()) == 2, what="one of its own")
+    nvim.wait(lambda: len(fake.starts()) == 2, what="one of its own")
     nvim.wait("vim.api.nvim_get_mode().mode == 't'")
     assert shown(nvim) == ["Claude 2"]
     nvim.cmd("tabprevious")
@@ -255,18 +248,18 @@ def listed(nvim, answer=None):
     return nvim.asked()[0]["lines"]
 
 
-def report(nvim, cli, sessions, number, session, status, **more):
+def report(nvim, fake, sessions, number, session, status, **more):
     """Sets the record of a CLI, and waits until Neovim has read it."""
-    pid = cli.starts()[number]["pid"]
+    pid = fake.starts()[number]["pid"]
     sessions.record(pid, session, status, nvim.project, **more)
     nvim.wait(f"Ide.terminal.list()[{number + 1}]:live() ~= nil", what="the record to be read")
 
 
-def test_the_list_says_what_each_does_and_shows_the_chosen_one(start, cli, sessions):
+def test_the_list_says_what_each_does_and_shows_the_chosen_one(start, fake, sessions):
     nvim = start("Claude", "Claude new parser", "Claude new")
     first = sessions.write(nvim.project, ("fix it", "ok"), title="The fix", branch="feature/x", tokens=340_000)
-    report(nvim, cli, sessions, 0, first, "busy", name="The fix")
-    report(nvim, cli, sessions, 1, "b", "waiting", name="parser", waitingFor="permission prompt")
+    report(nvim, fake, sessions, 0, first, "busy", name="The fix")
+    report(nvim, fake, sessions, 1, "b", "waiting", name="parser", waitingFor="permission prompt")
     nvim.cmd("set columns=160")
     folder = str(nvim.project)[-27:]
     assert listed(nvim, 1) == [
@@ -278,11 +271,11 @@ def test_the_list_says_what_each_does_and_shows_the_chosen_one(start, cli, sessi
     assert nvim.lua(NAMES) == ["The fix", "parser", "Claude 2"]
 
 
-def test_two_terminals_of_one_session_are_told_apart(start, cli, sessions):
+def test_two_terminals_of_one_session_are_told_apart(start, fake, sessions):
     nvim = start("Claude", "Claude new")
     session = sessions.write(nvim.project, ("fix it", "ok"), title="The fix")
-    report(nvim, cli, sessions, 0, session, "busy")
-    report(nvim, cli, sessions, 1, session, "idle")
+    report(nvim, fake, sessions, 0, session, "busy")
+    report(nvim, fake, sessions, 1, session, "idle")
     nvim.cmd("set columns=160")
     first, second = (re.split(r"\s{2,}", line.strip()) for line in listed(nvim))
     assert (first[1], first[-2:]) == ("working", ["Claude", "fix it"]), first
@@ -311,7 +304,7 @@ end
 """
 
 
-def test_parts_of_the_statusline_say_who_waits_who_works_and_how_full_the_context_is(start, cli, sessions):
+def test_parts_of_the_statusline_say_who_waits_who_works_and_how_full_the_context_is(start, fake, sessions):
     nvim = start("Claude", "Claude new parser", "Claude new", init_lua=LUALINE)
     parts = """
     local line = require("claude-ide").statusline
@@ -319,9 +312,9 @@ def test_parts_of_the_statusline_say_who_waits_who_works_and_how_full_the_contex
     """
     assert nvim.lua(parts) == ["", "", ""]
     session = sessions.write(nvim.project, ("fix it", "ok"), tokens=340_000)
-    report(nvim, cli, sessions, 0, "a", "waiting", waitingFor="permission prompt")
-    report(nvim, cli, sessions, 1, "b", "busy")
-    report(nvim, cli, sessions, 2, session, "busy")
+    report(nvim, fake, sessions, 0, "a", "waiting", waitingFor="permission prompt")
+    report(nvim, fake, sessions, 1, "b", "busy")
+    report(nvim, fake, sessions, 2, session, "busy")
     nvim.wait(lambda: nvim.lua(parts) == ["1 waiting", "2 working", "34%"], what="the parts")
 
     # It is that of the terminal that is shown, as the transcript is, and read again after a turn.
@@ -333,18 +326,18 @@ def test_parts_of_the_statusline_say_who_waits_who_works_and_how_full_the_contex
     nvim.wait_screen("fix it")
     nvim.cmd("bdelete")
     sessions.write(nvim.project, ("fix it", "ok"), id=session, tokens=510_000)
-    report(nvim, cli, sessions, 2, session, "idle")
+    report(nvim, fake, sessions, 2, session, "idle")
     nvim.wait(lambda: nvim.lua(parts) == ["1 waiting", "1 working", "51%"], what="the new ones")
     assert nvim.lua("return require('lualine.components.claude'):update_status()") == "51%%"
 
 
 @pytest.mark.parametrize("end", ["quit", "kill", "mksession"])
-def test_the_next_neovim_of_the_project_offers_those_of_the_last(start, cli, sessions, end):
+def test_the_next_neovim_of_the_project_offers_those_of_the_last(start, fake, sessions, end):
     nvim = start("Claude", "Claude new parser", "Claude new")
     reported = [sessions.write(nvim.project, (f"prompt {number}", "ok")) for number in range(2)]
-    report(nvim, cli, sessions, 0, reported[0], "idle")
-    report(nvim, cli, sessions, 1, reported[1], "busy", name="parser")
-    report(nvim, cli, sessions, 2, "without-a-prompt", "idle")
+    report(nvim, fake, sessions, 0, reported[0], "idle")
+    report(nvim, fake, sessions, 1, reported[1], "busy", name="parser")
+    report(nvim, fake, sessions, 2, "without-a-prompt", "idle")
     records = nvim.home / ".local" / "state" / "nvim" / "claude-ide" / "terminals"
     nvim.wait(
         lambda: "without-a-prompt" in "".join(path.read_text() for path in records.glob("*.json")), what="the record"
@@ -354,30 +347,30 @@ def test_the_next_neovim_of_the_project_offers_those_of_the_last(start, cli, ses
     else:
         nvim.cmd("mksession Session.vim")
         nvim.leave()
-    for started in cli.starts():
+    for started in fake.starts():
         sessions.forget(started["pid"])
 
     after = start(notices=True, args=["-S", "Session.vim"] if end == "mksession" else ["a.txt"])
-    assert len(cli.starts()) == 3
+    assert len(fake.starts()) == 3
     after.start_server()
     after.wait_notice("2 terminals of Claude ended with Neovim. `:Claude list` has them.")
     lines = listed(after, 2)
     assert [line.split("ended with Neovim")[1].split("main")[1].strip() for line in lines] == ["prompt 0", "prompt 1"]
-    after.wait(lambda: len(cli.starts()) == 4, what="the CLI to start")
-    assert cli.starts()[3]["argv"] == ["--name=parser", "--resume", reported[1]]
+    after.wait(lambda: len(fake.starts()) == 4, what="the CLI to start")
+    assert fake.starts()[3]["argv"] == ["--name=parser", "--resume", reported[1]]
     left = {one["session"] for path in records.glob("*.json") for one in json.loads(path.read_text())["terminals"]}
     assert reported[0] in left
 
 
-def test_what_ended_with_neovim_is_offered_until_it_is_resumed(start, cli, sessions):
+def test_what_ended_with_neovim_is_offered_until_it_is_resumed(start, fake, sessions):
     nvim = start("Claude", "Claude new parser")
     reported = [sessions.write(nvim.project, (f"prompt {number}", "ok")) for number in range(2)]
-    report(nvim, cli, sessions, 0, reported[0], "idle")
-    report(nvim, cli, sessions, 1, reported[1], "idle", name="parser")
+    report(nvim, fake, sessions, 0, reported[0], "idle")
+    report(nvim, fake, sessions, 1, reported[1], "idle", name="parser")
     records = nvim.home / ".local" / "state" / "nvim" / "claude-ide" / "terminals"
     nvim.wait(lambda: reported[1] in "".join(path.read_text() for path in records.glob("*.json")), what="the record")
     nvim.leave()
-    for started in cli.starts():
+    for started in fake.starts():
         sessions.forget(started["pid"])
     told = "2 terminals of Claude ended with Neovim. `:Claude list` has them."
     for _ in range(2):  # short ones, in which nothing is done
@@ -387,9 +380,9 @@ def test_what_ended_with_neovim_is_offered_until_it_is_resumed(start, cli, sessi
         short.leave()
     after = start(notices=True)
     assert len(listed(after, 2)) == 2
-    after.wait(lambda: len(cli.starts()) == 3, what="the CLI to start")
-    resumed = cli.starts()[2]["argv"][-1]
-    sessions.record(cli.starts()[2]["pid"], resumed, "idle", after.project)
+    after.wait(lambda: len(fake.starts()) == 3, what="the CLI to start")
+    resumed = fake.starts()[2]["argv"][-1]
+    sessions.record(fake.starts()[2]["pid"], resumed, "idle", after.project)
     after.wait(lambda: resumed not in [one["session"] for one in offered(after)], what="the rest")
     after.leave()
     last = start(notices=True)
@@ -404,10 +397,10 @@ def offered(nvim):
 # ── mentions ──
 
 
-def connect_all(nvim, cli, connect):
+def connect_all(nvim, fake, connect):
     """A client for each CLI, in order."""
     clients = []
-    for number, started in enumerate(cli.starts(), 1):
+    for number, started in enumerate(fake.starts(), 1):
         client = connect(nvim)
         client.notify("ide_connected", {"pid": started["pid"]})
         nvim.wait(f"(Ide.server.clients()[{number}] or {{}}).pid == {started['pid']}")
@@ -427,9 +420,9 @@ def mentioned(client):
     return client.wait_notification("at_mentioned")["filePath"].rsplit("/", 1)[-1]
 
 
-def test_a_mention_is_for_the_tab_pages_else_the_last_used_and_says_so(start, cli, connect):
+def test_a_mention_is_for_the_tab_pages_else_the_last_used_and_says_so(start, fake, connect):
     nvim = start("Claude", "Claude new parser", notices=True)
-    first, second = connect_all(nvim, cli, connect)
+    first, second = connect_all(nvim, fake, connect)
     nvim.cmd("ClaudeSend")
     assert nvim.wait_notice("Sent to") == "Sent to parser: a.txt"
     assert mentioned(second) == "a.txt"
@@ -448,23 +441,23 @@ def test_a_mention_is_for_the_tab_pages_else_the_last_used_and_says_so(start, cl
     nvim.wait_notice("Sent to Claude: a.txt")
 
 
-def test_a_mention_waits_for_the_new_one_to_connect(start, cli, connect):
+def test_a_mention_waits_for_the_new_one_to_connect(start, fake, connect):
     nvim = start("Claude", notices=True)
-    connect_all(nvim, cli, connect)
-    open_one(nvim, cli, "Claude new parser")
+    connect_all(nvim, fake, connect)
+    open_one(nvim, fake, "Claude new parser")
     nvim.cmd("ClaudeSend")
     nvim.wait_notice("Queued for parser: 1 mention")
     second = connect(nvim)
-    second.notify("ide_connected", {"pid": cli.starts()[1]["pid"]})
+    second.notify("ide_connected", {"pid": fake.starts()[1]["pid"]})
     assert mentioned(second) == "a.txt"
 
 
-def test_reasons_for_two_rejections_wait_each_for_its_own_cli(start, cli, connect, sessions):
+def test_reasons_for_two_rejections_wait_each_for_its_own_cli(start, fake, connect, sessions):
     nvim = start("Claude", "Claude new parser", notices=True)
-    clients = connect_all(nvim, cli, connect)
+    clients = connect_all(nvim, fake, connect)
     requests = []
     for number, client in enumerate(clients):
-        report(nvim, cli, sessions, number, f"session {number}", "busy")
+        report(nvim, fake, sessions, number, f"session {number}", "busy")
         path = str(nvim.project / f"{number}.txt")
         args = {"old_file_path": path, "new_file_path": path, "new_file_contents": "A\n", "tab_name": f"tab {number}"}
         requests.append(client.start_call("openDiff", **args))
@@ -484,8 +477,8 @@ def test_reasons_for_two_rejections_wait_each_for_its_own_cli(start, cli, connec
         nvim.lua("require('claude-ide').reject(...)", f"reason {number}")
         assert client.call_result(requests[number]) == ["DIFF_REJECTED"]
     for number in (1, 0):
-        assert cli.typed(number) == b""
-        cli.show_prompt(number=number)
-        report(nvim, cli, sessions, number, f"session {number}", "idle")
-        nvim.wait(lambda number=number: f"reason {number}".encode() in cli.typed(number), what="the reason")
-    assert b"reason 1" not in cli.typed(0) and b"reason 0" not in cli.typed(1)
+        assert fake.typed(number) == b""
+        fake.show_prompt(number=number)
+        report(nvim, fake, sessions, number, f"session {number}", "idle")
+        nvim.wait(lambda number=number: f"reason {number}".encode() in fake.typed(number), what="the reason")
+    assert b"reason 1" not in fake.typed(0) and b"reason 0" not in fake.typed(1)

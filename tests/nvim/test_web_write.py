@@ -8,7 +8,6 @@ import socket
 
 import pytest
 
-from harness.fake_cli import FakeCli
 from harness.site import Site
 
 pytestmark = pytest.mark.dealt
@@ -18,11 +17,6 @@ WRITE = {"web": {"port": 0, "write": True}}
 
 def pasted(text):
     return f"\x1b[200~{text} \x1b[201~\r".encode()
-
-
-@pytest.fixture
-def fake(tmp_path):
-    return FakeCli(tmp_path)
 
 
 @pytest.fixture
@@ -39,26 +33,12 @@ def begin(start_nvim, fake, sessions, project):
 
 
 @pytest.fixture
-def inside(begin, fake, sessions, project):
+def inside(begin, in_terminal):
     """The same, with the session in Neovim's terminal, at an empty prompt."""
 
     def inside(opts=WRITE):
         nvim, site, session = begin(opts)
-        nvim.keys(":Claude<CR>")
-        nvim.wait(lambda: len(fake.starts()) == 1, what="the CLI")
-        nvim.wait_screen("fake CLI ready")
-        pid = fake.starts()[0]["pid"]
-
-        def state(status, of=session):
-            sessions.record(pid, of, status, cwd=project)
-            words = {"idle": "idle", "busy": "working", "waiting": "waiting"}[status]
-            nvim.wait(
-                f"(Ide.terminal.session() or {{ state = {{}} }}).state.activity == '{words}'",
-                what=f"the session to be seen {words}",
-            )
-
-        fake.show_prompt()
-        state("idle")
+        state = in_terminal(nvim, session)
         nvim.lua(COUNT_LOOKS)
         return nvim, site, session, state
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 import review_steps
 
-from harness.fake_cli import FakeCli
 from harness.worktrees import git, repository
 
 pytestmark = pytest.mark.dealt
@@ -19,25 +18,20 @@ MERGE, MERGE_AND_KEEP, REMOVE = (
 
 
 @pytest.fixture
-def cli(tmp_path):
-    return FakeCli(tmp_path)
-
-
-@pytest.fixture
-def start(start_nvim, cli, tmp_path):
+def start(start_nvim, fake, tmp_path):
     def start(**more):
         more = {"args": ["a.txt"], "notices": True, "cwd": repository(tmp_path), **more}
-        return start_nvim(env=cli.environment(), **more)
+        return start_nvim(env=fake.environment(), **more)
 
     return start
 
 
-def begin(nvim, cli, command="Claude worktree fix"):
+def begin(nvim, fake, command="Claude worktree fix"):
     """Makes a worktree; returns its folder, with the file's window in the focus."""
-    count, tabs = len(cli.starts()), nvim.lua("return vim.fn.tabpagenr('$')")
+    count, tabs = len(fake.starts()), nvim.lua("return vim.fn.tabpagenr('$')")
     here = Path(nvim.lua("return vim.fn.getcwd()"))
     nvim.keys(f":{command}<CR>")
-    nvim.wait(lambda: len(cli.starts()) == count + 1, what="the CLI to start")
+    nvim.wait(lambda: len(fake.starts()) == count + 1, what="the CLI to start")
     nvim.wait("vim.api.nvim_get_mode().mode == 't'", what="terminal mode")
     assert nvim.lua("return vim.fn.tabpagenr('$')") == tabs + 1
     nvim.keys("<C-\\><C-\\>")
@@ -64,10 +58,10 @@ def branches(nvim):
 
 
 @pytest.mark.every_nvim
-def test_makes_a_branch_with_a_tab_page_and_a_cli_that_has_the_prompt(start, cli):
+def test_makes_a_branch_with_a_tab_page_and_a_cli_that_has_the_prompt(start, fake):
     nvim = start()
-    fix = begin(nvim, cli, 'Claude worktree fix  say "hello  you"')
-    (started,) = cli.starts()
+    fix = begin(nvim, fake, 'Claude worktree fix  say "hello  you"')
+    (started,) = fake.starts()
     assert started["cwd"] == str(fix)
     assert started["argv"] == ["--name=fix", 'say "hello  you"']
     assert git(fix, "branch", "--show-current") == "fix"
@@ -79,27 +73,27 @@ def test_makes_a_branch_with_a_tab_page_and_a_cli_that_has_the_prompt(start, cli
     # Again: the same tab page and CLI; with a prompt: one more CLI.
     nvim.cmd("Claude worktree fix")
     nvim.wait("vim.fn.tabpagenr() == 2 and vim.bo.buftype == 'terminal'")
-    assert len(cli.starts()) == 1
+    assert len(fake.starts()) == 1
     nvim.cmd("Claude worktree fix --more")
-    nvim.wait(lambda: len(cli.starts()) == 2, what="another CLI")
-    assert cli.starts()[1]["argv"] == ["--name=fix", " --more"]
+    nvim.wait(lambda: len(fake.starts()) == 2, what="another CLI")
+    assert fake.starts()[1]["argv"] == ["--name=fix", " --more"]
     assert nvim.lua("return vim.fn.tabpagenr('$')") == 2
 
 
 @pytest.mark.every_nvim
-def test_modifiers_say_where_the_tab_page_goes_and_the_terminal_in_it(start, cli):
+def test_modifiers_say_where_the_tab_page_goes_and_the_terminal_in_it(start, fake):
     nvim = start()
     nvim.keys(":0tab Claude worktree fix<CR>")
     nvim.wait("vim.bo.buftype == 'terminal' and vim.api.nvim_get_mode().mode == 't'")
     tabs = "return { vim.fn.tabpagenr(), vim.fn.tabpagenr('$'), vim.fn.winnr('$') }"
     assert nvim.lua(tabs) == [1, 2, 2]
     nvim.keys("<C-\\><C-n>:vert topleft Claude worktree other<CR>")
-    nvim.wait(lambda: len(cli.starts()) == 2, what="the other CLI")
+    nvim.wait(lambda: len(fake.starts()) == 2, what="the other CLI")
     nvim.wait("vim.fn.tabpagenr('$') == 3 and vim.bo.buftype == 'terminal'")
     assert nvim.lua("return vim.fn.winnr()") == 1
 
 
-def test_takes_a_branch_that_exists_here_or_at_a_remote(start, cli, tmp_path):
+def test_takes_a_branch_that_exists_here_or_at_a_remote(start, fake, tmp_path):
     nvim = start()
     git(tmp_path, "clone", "-q", "project", "copy")
     commit(tmp_path / "copy", "far.txt")
@@ -108,15 +102,15 @@ def test_takes_a_branch_that_exists_here_or_at_a_remote(start, cli, tmp_path):
     git(nvim.project, "fetch", "-q")
     git(nvim.project, "branch", "old")
     nvim.cmd("Claude worktree old")
-    nvim.wait(lambda: len(cli.starts()) == 1)
+    nvim.wait(lambda: len(fake.starts()) == 1)
     nvim.cmd("Claude worktree far/away")
-    nvim.wait(lambda: len(cli.starts()) == 2)
-    assert [one["cwd"] for one in cli.starts()] == [str(tmp_path / "project.old"), str(tmp_path / "project.far-away")]
+    nvim.wait(lambda: len(fake.starts()) == 2)
+    assert [one["cwd"] for one in fake.starts()] == [str(tmp_path / "project.old"), str(tmp_path / "project.far-away")]
     assert (tmp_path / "project.far-away/far.txt").exists()
     assert git(tmp_path / "project.far-away", "branch", "--show-current") == "far/away"
 
 
-def test_says_why_there_can_be_none(start, cli, tmp_path):
+def test_says_why_there_can_be_none(start, fake, tmp_path):
     nvim = start()
     (tmp_path / "project.taken").mkdir()
     for branch, words in {
@@ -134,14 +128,14 @@ def test_says_why_there_can_be_none(start, cli, tmp_path):
     nvim.cmd(f"cd {nvim.project}")
     nvim.cmd("Claude worktree done")
     nvim.wait_notice("This is not a worktree")
-    assert cli.starts() == []
+    assert fake.starts() == []
     assert branches(nvim) == ["main"]
 
 
 @pytest.mark.every_nvim
-def test_done_merges_and_removes_all_of_it(start, cli):
+def test_done_merges_and_removes_all_of_it(start, fake):
     nvim = start()
-    fix = begin(nvim, cli)
+    fix = begin(nvim, fake)
     commit(fix)
     (fix / ".env").write_text("secret")
     (question,) = done(nvim, 1)
@@ -157,9 +151,9 @@ def test_done_merges_and_removes_all_of_it(start, cli):
     assert not [name for name in names if "project.fix" in name]
 
 
-def test_done_keeps_what_the_user_wants_to_keep(start, cli):
+def test_done_keeps_what_the_user_wants_to_keep(start, fake):
     nvim = start()
-    fix = begin(nvim, cli)
+    fix = begin(nvim, fake)
     commit(fix)
     done(nvim, -1)
     assert fix.exists() and nvim.lua("return #Ide.terminal.list()") == 1
@@ -172,9 +166,9 @@ def test_done_keeps_what_the_user_wants_to_keep(start, cli):
     assert not fix.exists() and git(nvim.project, "show", "fix:a.txt") == "three"
 
 
-def test_done_commits_what_is_not_committed_or_leaves_it(start, cli):
+def test_done_commits_what_is_not_committed_or_leaves_it(start, fake):
     nvim = start()
-    fix = begin(nvim, cli)
+    fix = begin(nvim, fake)
     (fix / "new.txt").write_text("new\n")
     (question,) = done(nvim, 1)
     assert question["prompt"] == "Not committed in project.fix: new.txt"
@@ -185,9 +179,9 @@ def test_done_commits_what_is_not_committed_or_leaves_it(start, cli):
     assert not fix.exists()
 
 
-def test_done_stops_at_what_would_be_lost(start, cli, connect):
+def test_done_stops_at_what_would_be_lost(start, fake, connect):
     nvim = start()
-    fix = begin(nvim, cli)
+    fix = begin(nvim, fake)
     # An unsaved buffer.
     nvim.keys("ihello<Esc>")
     nvim.wait("vim.bo.modified")
@@ -228,13 +222,13 @@ def test_done_stops_at_what_would_be_lost(start, cli, connect):
     assert fix.exists() and nvim.lua("return #Ide.terminal.list()") == 1
 
 
-def test_done_removes_none_that_git_would_not(start, cli, tmp_path):
+def test_done_removes_none_that_git_would_not(start, fake, tmp_path):
     """Submodules, whose commits may be nowhere else; a lock; commits that no branch has."""
     nvim = start()
     other = repository(tmp_path, "other")
     git(nvim.project, "submodule", "--quiet", "add", other, "sub")
     git(nvim.project, "commit", "-qm", "sub")
-    fix = begin(nvim, cli)
+    fix = begin(nvim, fake)
     commit(fix)
     (question,) = done(nvim, 1)
     assert "submodules" in question["prompt"] and question["lines"] == [MERGE_AND_KEEP, "Keep it"]
@@ -252,7 +246,7 @@ def test_done_removes_none_that_git_would_not(start, cli, tmp_path):
     assert question["prompt"].endswith("no branch has its commits") and question["lines"] == ["Keep it"]
 
 
-def test_a_bare_repository_has_them_beside_each_other(start, cli, tmp_path):
+def test_a_bare_repository_has_them_beside_each_other(start, fake, tmp_path):
     repository(tmp_path, "source")
     hub = tmp_path / "hub"
     git(tmp_path, "clone", "-q", "--bare", "source", hub / ".bare")
@@ -262,8 +256,8 @@ def test_a_bare_repository_has_them_beside_each_other(start, cli, tmp_path):
         git(hub / ".bare", "config", name, value)
     nvim = start(cwd=hub / "main")
     nvim.cmd("Claude worktree fix")
-    nvim.wait(lambda: len(cli.starts()) == 1)
-    assert cli.starts()[0]["cwd"] == str(hub / "fix")
+    nvim.wait(lambda: len(fake.starts()) == 1)
+    assert fake.starts()[0]["cwd"] == str(hub / "fix")
     commit(hub / "fix")
     nvim.keys("<C-\\><C-\\>")
     nvim.wait("vim.fn.mode() == 'n'")
@@ -273,12 +267,12 @@ def test_a_bare_repository_has_them_beside_each_other(start, cli, tmp_path):
     assert not (hub / "fix").exists()
 
 
-def test_a_repository_of_jj_has_no_branch_to_merge_into(start, cli):
+def test_a_repository_of_jj_has_no_branch_to_merge_into(start, fake):
     """Colocated, its head is detached: jj takes over the branch."""
     nvim = start()
     (nvim.project / ".jj").mkdir()
     git(nvim.project, "checkout", "-q", "--detach")
-    fix = begin(nvim, cli)
+    fix = begin(nvim, fake)
     commit(fix)
     (question,) = done(nvim, 1)
     assert question["lines"] == [REMOVE, "Keep it"]
@@ -294,7 +288,7 @@ def hook(nvim, name, script="exit 1"):
     return path
 
 
-def test_finds_the_branch_of_exactly_this_name(start, cli, tmp_path):
+def test_finds_the_branch_of_exactly_this_name(start, fake, tmp_path):
     nvim = start()
     git(tmp_path, "clone", "-q", "project", "copy")
     git(tmp_path / "copy", "checkout", "-qb", "far/x")
@@ -308,12 +302,12 @@ def test_finds_the_branch_of_exactly_this_name(start, cli, tmp_path):
     nvim.wait_notice("Several remotes have far/x")
     for count, branch in enumerate(["far", "日本", "中国"], 1):
         nvim.cmd(f"Claude worktree {branch}")
-        nvim.wait(lambda: len(cli.starts()) == count, what=branch)  # noqa: B023
-        assert cli.starts()[-1]["cwd"] == str(tmp_path / f"project.{branch}")
+        nvim.wait(lambda: len(fake.starts()) == count, what=branch)  # noqa: B023
+        assert fake.starts()[-1]["cwd"] == str(tmp_path / f"project.{branch}")
 
 
 @pytest.mark.every_nvim
-def test_says_what_a_repository_lacks(start, cli, tmp_path):
+def test_says_what_a_repository_lacks(start, fake, tmp_path):
     empty = tmp_path / "empty"
     empty.mkdir()
     git(empty, "init", "-qb", "main")
@@ -322,7 +316,7 @@ def test_says_what_a_repository_lacks(start, cli, tmp_path):
     nvim.wait_notice("There is no commit yet")
     git(empty, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first", "--allow-empty")
     nvim.cmd("Claude worktree fix")
-    nvim.wait(lambda: len(cli.starts()) == 1)
+    nvim.wait(lambda: len(fake.starts()) == 1)
     shutil.rmtree(tmp_path / "empty.fix")
     nvim.keys("<C-\\><C-n>")
     nvim.cmd("tabfirst | Claude worktree fix")
@@ -332,10 +326,10 @@ def test_says_what_a_repository_lacks(start, cli, tmp_path):
     assert nvim.wait_notice("git cannot run").startswith("git cannot run: ENOENT")
 
 
-def test_a_hook_that_fails_without_a_word(start, cli):
+def test_a_hook_that_fails_without_a_word(start, fake):
     nvim = start()
     post = hook(nvim, "post-checkout")
-    fix = begin(nvim, cli)
+    fix = begin(nvim, fake)
     nvim.wait_notice("The worktree is there, but git says: `git worktree` failed with code 1.")
     post.unlink()
     (fix / "new.txt").write_text("new\n")
@@ -345,11 +339,11 @@ def test_a_hook_that_fails_without_a_word(start, cli):
     assert (fix / "new.txt").exists()
 
 
-def test_a_variable_in_a_path_is_a_name(start, cli, tmp_path):
+def test_a_variable_in_a_path_is_a_name(start, fake, tmp_path):
     home = tmp_path / "a $HOME"  # `:tcd` replaces variables, also escaped ones
     home.mkdir()
     nvim = start(cwd=(top := repository(home)))
-    fix = begin(nvim, cli)
+    fix = begin(nvim, fake)
     assert fix.is_relative_to(home)
     assert nvim.lua("return { vim.fn.getcwd(), vim.fn.getcwd(-1, 1) }") == [str(fix), str(top)]
     nvim.cmd("tabprevious | tabnext")
@@ -359,18 +353,18 @@ def test_a_variable_in_a_path_is_a_name(start, cli, tmp_path):
 
 
 @pytest.mark.one_nvim
-def test_a_folder_that_neovim_cannot_enter_is_told_without_a_trace(start, cli):
+def test_a_folder_that_neovim_cannot_enter_is_told_without_a_trace(start, fake):
     nvim = start()
     nvim.lua("Ide.working_directory.set = function() error('E344: it is gone', 0) end")
     nvim.cmd("Claude worktree fix")
     nvim.wait_notice("The worktree does not open: E344")
-    assert cli.starts() == []
+    assert fake.starts() == []
     assert nvim.lua("return vim.fn.tabpagenr('$')") == 1
 
 
-def test_done_says_what_git_says_and_leaves_things_as_they_were(start, cli):
+def test_done_says_what_git_says_and_leaves_things_as_they_were(start, fake):
     nvim = start()
-    fix = begin(nvim, cli)
+    fix = begin(nvim, fake)
     (fix / "new.txt").write_text("new\n")
     done(nvim, 2, "")
     nvim.wait_notice("Nothing was committed: the message is empty. The worktree stays.")
@@ -398,9 +392,9 @@ def test_done_says_what_git_says_and_leaves_things_as_they_were(start, cli):
     assert git(nvim.project, "log", "-1", "--format=%s") == "Merge branch 'fix'"
 
 
-def test_a_session_in_the_background_is_the_one_of_its_worktree(start, cli, sessions):
+def test_a_session_in_the_background_is_the_one_of_its_worktree(start, fake, sessions):
     nvim = start()
-    fix = begin(nvim, cli)
+    fix = begin(nvim, fake)
     nvim.cmd("Claude close")
     nvim.cmd("ClaudeConnect")
     session = sessions.write(fix, ("fix it", "ok"), title="fix")
@@ -410,14 +404,14 @@ def test_a_session_in_the_background_is_the_one_of_its_worktree(start, cli, sess
     nvim.cmd("Claude worktree done")
     nvim.wait_notice("A session of Claude is in the background there: `:Claude list` has it. End it first.")
     nvim.cmd("Claude worktree fix")
-    nvim.wait(lambda: len(cli.starts()) == 2, what="the terminal")
-    assert cli.starts()[1]["argv"] == ["attach", session[:8]]
+    nvim.wait(lambda: len(fake.starts()) == 2, what="the terminal")
+    assert fake.starts()[1]["argv"] == ["attach", session[:8]]
 
 
-def test_one_word_is_a_prompt_and_no_command_of_the_cli(start, cli):
+def test_one_word_is_a_prompt_and_no_command_of_the_cli(start, fake):
     nvim = start()
-    begin(nvim, cli, "Claude worktree fix update")
-    assert cli.starts()[0]["argv"] == ["--name=fix", " update"]
+    begin(nvim, fake, "Claude worktree fix update")
+    assert fake.starts()[0]["argv"] == ["--name=fix", " update"]
 
 
 GIT = """#!/bin/sh
@@ -433,16 +427,16 @@ exec {git} "$@"
 """
 
 
-def hold_git(nvim, cli, tmp_path):
+def hold_git(nvim, fake, tmp_path):
     """Makes no worktree of Neovim's project until there is `go`."""
-    program = cli.bin / "git"
+    program = fake.bin / "git"
     program.write_text(GIT.format(project=nvim.project, folder=tmp_path, git=shutil.which("git")))
     program.chmod(0o755)
 
 
-def test_two_that_wait_for_the_user_both_open(start, cli, tmp_path):
+def test_two_that_wait_for_the_user_both_open(start, fake, tmp_path):
     nvim = start()
-    hold_git(nvim, cli, tmp_path)
+    hold_git(nvim, fake, tmp_path)
     nvim.cmd("Claude worktree one first prompt")
     nvim.cmd("Claude worktree two second prompt")
     nvim.keys("ihello")
@@ -450,33 +444,33 @@ def test_two_that_wait_for_the_user_both_open(start, cli, tmp_path):
     (tmp_path / "go").touch()
     nvim.wait("Ide.guard.is_waiting('worktree ' .. vim.fn.getcwd() .. '.two')", what="it to wait")
     nvim.keys("<Esc>")
-    nvim.wait(lambda: len(cli.starts()) == 2, what="both")
-    assert sorted(one["argv"][1] for one in cli.starts()) == ["first prompt", "second prompt"]
+    nvim.wait(lambda: len(fake.starts()) == 2, what="both")
+    assert sorted(one["argv"][1] for one in fake.starts()) == ["first prompt", "second prompt"]
 
 
-def test_worktrees_of_a_repository_are_made_one_after_another(start, cli, tmp_path):
+def test_worktrees_of_a_repository_are_made_one_after_another(start, fake, tmp_path):
     """Git fails at one that is half made: "failed to read .git/worktrees/…/commondir"."""
     other = repository(tmp_path, "other")
     nvim = start()
-    hold_git(nvim, cli, tmp_path)
+    hold_git(nvim, fake, tmp_path)
     for branch in ("one", "two", "one", "a..b"):  # one twice: it is opened twice; the last one fails in its turn
         nvim.cmd(f"Claude worktree {branch}")
     nvim.wait((tmp_path / "adds").exists, what="the first to begin")
     nvim.cmd(f"cd {other}")
     nvim.cmd("Claude worktree far")  # in another repository: it waits for none
-    nvim.wait(lambda: len(cli.starts()) == 1, what="the other repository's")
+    nvim.wait(lambda: len(fake.starts()) == 1, what="the other repository's")
     nvim.keys("<C-\\><C-n>")
     (tmp_path / "go").touch()
     nvim.wait_notice("not a valid branch name")
     nvim.keys("<C-\\><C-n>")
-    nvim.wait(lambda: {one["cwd"][-3:] for one in cli.starts()} == {"far", "one", "two"}, what="all")
+    nvim.wait(lambda: {one["cwd"][-3:] for one in fake.starts()} == {"far", "one", "two"}, what="all")
     assert not (tmp_path / "overlap").exists()
     assert len(nvim.notices()) == 1, nvim.notices()
 
 
-def test_done_tells_of_files_that_git_hides_or_that_came_later(start, cli):
+def test_done_tells_of_files_that_git_hides_or_that_came_later(start, fake):
     nvim = start()
-    fix = begin(nvim, cli)
+    fix = begin(nvim, fake)
     commit(fix)
     git(fix, "update-index", "--skip-worktree", "a.txt")
     (fix / "a.txt").write_text("local\n")
@@ -506,13 +500,13 @@ def ask_later(nvim):
     return nvim.lua("return question")
 
 
-def test_done_names_text_that_was_not_sent(start, cli):
+def test_done_names_text_that_was_not_sent(start, fake):
     nvim = start()
-    fix = begin(nvim, cli)
+    fix = begin(nvim, fake)
     buf = nvim.lua("return Ide.terminal.list()[1]:bufnr()")
     nvim.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid(...))", buf)
     nvim.keys("ihalf a")
-    nvim.wait(lambda: cli.typed() == b"half a", what="the keys")
+    nvim.wait(lambda: fake.typed() == b"half a", what="the keys")
     nvim.keys("<C-\\><C-\\>")
     nvim.wait("vim.bo.buftype == '' and vim.fn.mode() == 'n'")
     assert ask_later(nvim) == "fix · all in main · not sent: a line in the terminal fix"
@@ -536,9 +530,9 @@ def test_done_names_text_that_was_not_sent(start, cli):
     nvim.wait_notice("The worktree of fix is removed.")
 
 
-def test_done_names_text_in_a_file_that_is_open_for_its_terminal(start, cli):
+def test_done_names_text_in_a_file_that_is_open_for_its_terminal(start, fake):
     nvim = start()
-    begin(nvim, cli)
+    begin(nvim, fake)
     buf = nvim.lua("return Ide.terminal.list()[1]:bufnr()")
     nvim.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid(...))", buf)
     nvim.keys("i<C-g>")
@@ -567,9 +561,9 @@ def test_done_ends_a_chat(begin_chat_with_stand_in, sessions, tmp_path):
     ]
 
 
-def test_done_names_jobs_of_other_terminals(start, cli):
+def test_done_names_jobs_of_other_terminals(start, fake):
     nvim = start()
-    fix = begin(nvim, cli)
+    fix = begin(nvim, fake)
     nvim.cmd(f"tabprevious | terminal cd {fix} && echo there && exec sleep 300")
     nvim.wait_screen("there")
     nvim.wait("vim.uv.fs_readlink(('/proc/%d/cwd'):format(vim.b.terminal_job_pid)) ~= vim.fn.getcwd()")
@@ -584,9 +578,9 @@ def test_done_names_jobs_of_other_terminals(start, cli):
     assert fix.exists()
 
 
-def test_done_merges_into_the_branch_of_the_question(start, cli):
+def test_done_merges_into_the_branch_of_the_question(start, fake):
     nvim = start()
-    fix = begin(nvim, cli)
+    fix = begin(nvim, fake)
     commit(fix)
     assert "1 commit not in main" in ask_later(nvim)
     git(nvim.project, "checkout", "-qb", "other")
@@ -595,9 +589,9 @@ def test_done_merges_into_the_branch_of_the_question(start, cli):
     assert fix.exists() and git(nvim.project, "show", "other:a.txt") == "one"
 
 
-def test_done_keeps_commits_that_lost_their_branch_meanwhile(start, cli):
+def test_done_keeps_commits_that_lost_their_branch_meanwhile(start, fake):
     nvim = start()
-    fix = begin(nvim, cli)
+    fix = begin(nvim, fake)
     ask_later(nvim)
     git(fix, "checkout", "-q", "--detach")
     commit(fix)
@@ -606,16 +600,16 @@ def test_done_keeps_commits_that_lost_their_branch_meanwhile(start, cli):
     assert fix.exists()
 
 
-def test_a_branch_goes_again_if_its_worktree_cannot_be_made(start, cli):
+def test_a_branch_goes_again_if_its_worktree_cannot_be_made(start, fake):
     nvim = start()
     nvim.cmd(f"Claude worktree {'b' * 249}")  # too long for a folder, with the project's name before it
     nvim.wait_notice("could not create")
     assert branches(nvim) == ["main"]
 
 
-def test_done_stops_at_a_worktree_in_it(start, cli):
+def test_done_stops_at_a_worktree_in_it(start, fake):
     nvim = start()
-    fix = begin(nvim, cli)
+    fix = begin(nvim, fake)
     git(fix, "worktree", "add", "-q", ".claude/worktrees/inner")
     nvim.cmd("Claude worktree done")
     nvim.wait_notice("The worktree inner is in this one: end it first.")
@@ -625,36 +619,36 @@ def test_done_stops_at_a_worktree_in_it(start, cli):
     assert question["prompt"].endswith("it has submodules, with which git removes no worktree")
 
 
-def test_done_does_not_end_another_merge(start, cli):
+def test_done_does_not_end_another_merge(start, fake):
     nvim = start()
     git(nvim.project, "checkout", "-qb", "side")
     commit(nvim.project, "side.txt")
     git(nvim.project, "checkout", "-q", "main")
     commit(nvim.project, "main.txt")
-    commit(begin(nvim, cli))
+    commit(begin(nvim, fake))
     git(nvim.project, "merge", "-q", "--no-commit", "-s", "ours", "side")
     done(nvim, 1)
     nvim.wait_notice("project has a merge that is not committed: nothing was merged.")
     assert (nvim.project / ".git/MERGE_HEAD").exists()
 
 
-def test_done_says_that_git_keeps_a_branch(start, cli, tmp_path):
+def test_done_says_that_git_keeps_a_branch(start, fake, tmp_path):
     """Its upstream does not have its commits."""
     nvim = start()
     git(tmp_path, "clone", "-q", "project", "copy")
     git(tmp_path / "copy", "checkout", "-qb", "fix")
     git(nvim.project, "remote", "add", "origin", "../copy")
     git(nvim.project, "fetch", "-q")
-    fix = begin(nvim, cli)
+    fix = begin(nvim, fake)
     commit(fix)
     done(nvim, 1)
     nvim.wait_notice("fix is in main now. Its branch stays: error: the branch 'fix' is not fully merged")
     assert not fix.exists() and branches(nvim) == ["fix", "main"]
 
 
-def test_done_twice_at_once_ends_it_once(start, cli):
+def test_done_twice_at_once_ends_it_once(start, fake):
     nvim = start()
-    fix = begin(nvim, cli)
+    fix = begin(nvim, fake)
     commit(fix)
     nvim.answer(1, 1)
     nvim.lua("vim.cmd('Claude worktree done') vim.cmd('Claude worktree done')")
@@ -663,9 +657,9 @@ def test_done_twice_at_once_ends_it_once(start, cli):
     assert not fix.exists() and len(nvim.notices()) == 2
 
 
-def test_done_keeps_a_text_without_a_name(start, cli):
+def test_done_keeps_a_text_without_a_name(start, fake):
     nvim = start()
-    fix = begin(nvim, cli)
+    fix = begin(nvim, fake)
     nvim.cmd("set nohidden | new")
     nvim.keys("ityped<Esc>")
     nvim.wait("vim.bo.modified and vim.fn.mode() == 'n'")
