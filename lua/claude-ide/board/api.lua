@@ -32,54 +32,45 @@ function M.select(options)
   picker.open(options)
 end
 
----Opens its transcript.
----@param id string
-function M.read(id)
-  actions.run_by_id("read", id)
+---@param action claude-ide.sessions.ActionName
+---@return fun(id: string, words?: string)
+local function on(action)
+  return function(id, words)
+    actions.run_by_id(action, id, words)
+  end
 end
+
+---Opens its transcript.
+---@type fun(id: string)
+M.read = on("read")
 
 ---Resumes it in Neovim's terminal. Asks if a CLI runs there, or the session runs elsewhere.
----@param id string
-function M.resume(id)
-  actions.run_by_id("resume", id)
-end
+---@type fun(id: string)
+M.resume = on("resume")
 
 ---Forks it in Neovim's terminal.
----@param id string
-function M.fork(id)
-  actions.run_by_id("fork", id)
-end
+---@type fun(id: string)
+M.fork = on("fork")
 
 ---Copies its full id into the unnamed register and the clipboard.
----@param id string
-function M.copy(id)
-  actions.run_by_id("copy", id)
-end
+---@type fun(id: string)
+M.copy = on("copy")
 
 ---Renames it, like `/rename` of the CLI; asks for a title if none is given.
----@param id string
----@param title? string
-function M.rename(id, title)
-  actions.run_by_id("rename", id, title)
-end
+---@type fun(id: string, title?: string)
+M.rename = on("rename")
 
 ---Keeps a copy, which stays when the CLI deletes the session.
----@param id string
-function M.keep(id)
-  actions.run_by_id("keep", id)
-end
+---@type fun(id: string)
+M.keep = on("keep")
 
 ---Removes the copy; asks first.
----@param id string
-function M.unkeep(id)
-  actions.run_by_id("unkeep", id)
-end
+---@type fun(id: string)
+M.unkeep = on("unkeep")
 
 ---Exports it as Markdown into a new buffer.
----@param id string
-function M.export(id)
-  actions.run_by_id("export", id)
-end
+---@type fun(id: string)
+M.export = on("export")
 
 ---Searches transcripts and lists the hits in the quickfix window. Cancels a running search.
 ---@param pattern string

@@ -45,14 +45,10 @@ end
 local function move(buf, step)
   local choices, lnum = menus[buf], vim.fn.line(".")
   local at = find(buf, lnum)
-  if not at and step > 0 then -- before the first choice, or after the last
+  if not at then -- before the first choice, or after the last
     at = #vim.tbl_filter(function(choice)
       return choice.last < lnum
-    end, choices)
-  elseif not at then
-    at = 1 + #vim.tbl_filter(function(choice)
-      return choice.last < lnum
-    end, choices)
+    end, choices) + (step > 0 and 0 or 1)
   end
   go(buf, 0, math.max(math.min(at + step, #choices), 1))
 end

@@ -190,44 +190,33 @@ function M.create(chat, ask, answer)
   answer({ terminalId = terminal.id })
 end
 
----@param chat claude-ide.chat.Chat
----@param ask claude-ide.chat.Ask
----@param answer claude-ide.chat.Reply
----@return claude-ide.chat.acp.Terminal?
-local function find(chat, ask, answer)
-  local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
-  local terminal = acp.terminals[ask.terminal]
-  if not terminal then
-    answer(nil, "not_found", ("there is no terminal %s"):format(ask.terminal))
-  end
-  return terminal
-end
-
----@param chat claude-ide.chat.Chat
----@param ask claude-ide.chat.Ask
----@param answer claude-ide.chat.Reply
-function M.output(chat, ask, answer)
-  local terminal = find(chat, ask, answer)
-  if terminal then
-    local text, truncated = terminal.output:text()
-    answer({ output = text, truncated = truncated, exitStatus = terminal.exit })
+---A request about a terminal.
+---@param serve fun(terminal: claude-ide.chat.acp.Terminal, answer: claude-ide.chat.Reply, acp: claude-ide.chat.acp.State)
+---@return fun(chat: claude-ide.chat.Chat, ask: claude-ide.chat.Ask, answer: claude-ide.chat.Reply)
+local function about_one(serve)
+  return function(chat, ask, answer)
+    local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
+    local terminal = acp.terminals[ask.terminal]
+    if not terminal then
+      return answer(nil, "not_found", ("there is no terminal %s"):format(ask.terminal))
+    end
+    serve(terminal, answer, acp)
   end
 end
 
----@param chat claude-ide.chat.Chat
----@param ask claude-ide.chat.Ask
----@param answer claude-ide.chat.Reply
-function M.wait_for_exit(chat, ask, answer)
-  local terminal = find(chat, ask, answer)
-  if not terminal then
-    return
-  elseif terminal.exit then
+M.output = about_one(function(terminal, answer)
+  local text, truncated = terminal.output:text()
+  answer({ output = text, truncated = truncated, exitStatus = terminal.exit })
+end)
+
+M.wait_for_exit = about_one(function(terminal, answer)
+  if terminal.exit then
     return answer(terminal.exit)
   end
   table.insert(terminal.waiting, function()
     answer(terminal.exit)
   end)
-end
+end)
 
 ---@param terminal claude-ide.chat.acp.Terminal
 local function stop(terminal)
@@ -238,16 +227,10 @@ local function stop(terminal)
   end
 end
 
----@param chat claude-ide.chat.Chat
----@param ask claude-ide.chat.Ask
----@param answer claude-ide.chat.Reply
-function M.kill(chat, ask, answer)
-  local terminal = find(chat, ask, answer)
-  if terminal then
-    stop(terminal)
-    answer({})
-  end
-end
+M.kill = about_one(function(terminal, answer)
+  stop(terminal)
+  answer({})
+end)
 
 ---@param terminal claude-ide.chat.acp.Terminal
 local function put_away(terminal)
@@ -260,20 +243,13 @@ local function put_away(terminal)
   end
 end
 
----@param chat claude-ide.chat.Chat
----@param ask claude-ide.chat.Ask
----@param answer claude-ide.chat.Reply
-function M.release(chat, ask, answer)
-  local terminal = find(chat, ask, answer)
-  if terminal then
-    stop(terminal)
-    local text, acp = terminal.output:text(), chat.acp --[[@as claude-ide.chat.acp.State]]
-    acp.outputs[terminal.id] = text:sub(-16 * 1024)
-    acp.terminals[terminal.id] = nil
-    put_away(terminal)
-    answer({})
-  end
-end
+M.release = about_one(function(terminal, answer, acp)
+  stop(terminal)
+  acp.outputs[terminal.id] = terminal.output:text():sub(-16 * 1024)
+  acp.terminals[terminal.id] = nil
+  put_away(terminal)
+  answer({})
+end)
 
 ---A terminal's output.
 ---@param chat claude-ide.chat.Chat
