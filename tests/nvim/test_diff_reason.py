@@ -127,25 +127,17 @@ def test_two_reasons_are_one_prompt(talk):
     talk.wait_typed(PASTE + b"first\n" + END + PASTE + b"second " + END + b"\r")
 
 
-def test_what_the_user_has_begun_to_type_is_left_alone(talk):
+@pytest.mark.parametrize("how", ["keys", "paste"])
+def test_what_the_user_has_begun_to_type_is_left_alone(talk, how):
     talk.reject("use two words")
     talk.nvim.keys(":Claude focus<CR>")
     talk.nvim.wait(lambda: talk.nvim.mode() == "t")
-    talk.nvim.keys("half a li")
-    talk.wait_typed(b"half a li")
+    getattr(talk.nvim, how)("half a li")
+    typed = b"half a li" if how == "keys" else PASTE + b"half a li" + END
+    talk.wait_typed(typed)
     talk.state("idle")
     talk.wait_kept("use two words", "You have begun to type")
-    assert talk.cli.typed() == b"half a li"
-
-
-def test_what_the_user_has_pasted_is_left_alone(talk):
-    talk.reject("use two words")
-    talk.nvim.keys(":Claude focus<CR>")
-    talk.nvim.wait(lambda: talk.nvim.mode() == "t")
-    talk.nvim.paste("a paste")
-    talk.wait_typed(PASTE + b"a paste" + END)
-    talk.state("idle")
-    talk.wait_kept("use two words", "You have begun to type")
+    assert talk.cli.typed() == typed
 
 
 def test_keys_that_the_cli_has_not_drawn_yet_are_left_alone(talk):
