@@ -9,6 +9,7 @@ local environment = lazy("claude-ide.terminal.environment")
 local export = lazy("claude-ide.sessions.export")
 local guard = lazy("claude-ide.ui.guard")
 local keep = lazy("claude-ide.sessions.keep")
+local kept_words = lazy("claude-ide.ui.kept_words")
 local notice = lazy("claude-ide.base.notice")
 local own = lazy("claude-ide.terminal.own")
 local phrases = lazy("claude-ide.sessions.phrases")
@@ -153,12 +154,8 @@ function RUN.stop(item)
 end
 
 function RUN.copy(item)
-  local id = item.summary.id
-  vim.fn.setreg('"', id)
-  if vim.fn.has("clipboard") == 1 then
-    pcall(vim.fn.setreg, "+", id)
-  end
-  notice.info("Copied " .. id)
+  kept_words.keep(item.summary.id)
+  notice.info("Copied " .. item.summary.id)
 end
 
 ---@param title? string default: ask

@@ -1,6 +1,7 @@
 -- run_test: runs one test, the tests of a file, or the last run again: by neotest, else by the project's command ('makeprg') in the
 -- background. Its output is parsed with 'errorformat'.
 -- Invariant: a cancelled or slow command is killed with all its children; its output is bounded.
+local timers = require("claude-ide.base.timer")
 local lazy = require("claude-ide.lazy")
 local files = lazy("claude-ide.base.file")
 local ide_position = lazy("claude-ide.base.position")
@@ -185,7 +186,7 @@ local function run_command(task, run)
     end
     cut = size > MAX_OUTPUT_BYTES
   end
-  local timer = assert(vim.uv.new_timer())
+  local timer = timers.new("end tests that take too long")
   local group ---@type integer?
   local function end_group()
     if group then
@@ -209,16 +210,16 @@ local function run_command(task, run)
       return nil
     end
     group = native.group_keep(process.pid)
-    timer:start(MAX_MS, 0, function()
+    timer:start(MAX_MS, function()
       timed_out = true
-      vim.schedule(end_group)
+      end_group()
     end)
     return function()
-      timer:close()
+      timer:stop()
       end_group()
     end
   end)
-  timer:close()
+  timer:stop()
   end_group()
   if type(code) == "string" then
     task:fail("the tests could not be started: " .. code)

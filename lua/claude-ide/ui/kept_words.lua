@@ -23,7 +23,7 @@ end
 ---Saves the text to the unnamed register and the clipboard.
 ---@param text string
 ---@return string where
-local function keep(text)
+function M.keep(text)
   local lines = vim.split(text, "\n", { plain = true })
   vim.fn.setreg('"', lines, "c")
   return name_of(has_clipboard() and pcall(vim.fn.setreg, "+", lines, "c"))
@@ -35,7 +35,7 @@ local function keep_and_say(text, ...)
   if vim.trim(text) == "" then
     return
   end
-  local where, texts = keep(text), {}
+  local where, texts = M.keep(text), {}
   for _, said in ipairs({ ... }) do
     texts[#texts + 1] = said .. where .. "."
   end

@@ -6,6 +6,7 @@ local hook_folder = lazy("claude-ide.terminal.hook_folder")
 local journal = lazy("claude-ide.edits.journal")
 local privacy = lazy("claude-ide.server.privacy")
 local problems = lazy("claude-ide.language.problems")
+local process = lazy("claude-ide.base.process")
 
 local M = {}
 
@@ -111,7 +112,7 @@ M.attach = require("claude-ide.base.once")(function()
     callback = function(event)
       for pid, turn in pairs(turns) do
         turn.saved[event.buf] = true
-        turns[pid] = vim.uv.kill(pid, 0) == 0 and turn or nil
+        turns[pid] = process.runs(pid) and turn or nil
       end
     end,
   })

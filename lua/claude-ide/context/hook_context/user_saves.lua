@@ -5,6 +5,7 @@ local buffer = lazy("claude-ide.editor.buffer")
 local hook_folder = lazy("claude-ide.terminal.hook_folder")
 local patch_text = lazy("claude-ide.ui.diffview.patch_text")
 local privacy = lazy("claude-ide.server.privacy")
+local process = lazy("claude-ide.base.process")
 local stamp = lazy("claude-ide.editor.buffer.stamp")
 local unsaved = lazy("claude-ide.context.hook_context.unsaved")
 
@@ -50,7 +51,7 @@ local function written(buf)
   local path, old = vim.api.nvim_buf_get_name(buf), before[buf]
   before[buf] = nil
   for pid, files in pairs(old and known or {}) do
-    if vim.uv.kill(pid, 0) ~= 0 then
+    if not process.runs(pid) then
       known[pid] = nil
     else
       files[path] = files[path] or old
