@@ -7,6 +7,7 @@ import acp_steps
 import chat_steps
 import pytest
 from session_files import Sessions
+from transcript_files import Transcript, conversation
 
 from harness.browser import PROGRAM, Browser
 from harness.fake_cli import FakeCli
@@ -23,8 +24,8 @@ def project(tmp_path):
 
 
 @pytest.fixture
-def sessions(tmp_path):
-    """Claude's files in the home of this test's Neovims."""
+def sessions(tmp_path, project):
+    """Claude's files in the home of this test's Neovims, whose project is there."""
     sessions = Sessions(tmp_path / "home")
     yield sessions
     sessions.close()
@@ -56,6 +57,18 @@ def in_terminal(fake, sessions, project):
         return state
 
     return begin
+
+
+@pytest.fixture
+def script(tmp_path):
+    """The transcript of a conversation of this project, which goes on as the test says."""
+    return conversation(tmp_path / "home", tmp_path / "project")
+
+
+@pytest.fixture
+def empty(tmp_path):
+    """A transcript in which nothing was said yet."""
+    return Transcript(tmp_path / "home", tmp_path / "project")
 
 
 @pytest.fixture(scope="session")

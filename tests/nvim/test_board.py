@@ -29,12 +29,6 @@ def called(*names):
     return [{"type": "tool_use", "id": f"t{at}", "name": name, "input": {}} for at, name in enumerate(names)]
 
 
-@pytest.fixture
-def sessions(sessions, tmp_path):
-    (tmp_path / "project").mkdir()
-    return sessions
-
-
 def board(nvim):
     """The lines of the board, as they are in its buffer."""
     return nvim.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('board (Claude)'), 0, -1, false)")

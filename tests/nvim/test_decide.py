@@ -45,6 +45,20 @@ def ask(client, tool="Bash", suggestions=SUGGESTIONS, agent="", wait="60", trans
     )
 
 
+def asked(nvim, client, **more):
+    """Calls it, and waits for the question."""
+    call = ask(client, **more)
+    nvim.wait_kind("question")
+    return call
+
+
+def change_command(nvim):
+    """Opens the command of the question in a buffer."""
+    nvim.wait_kind("question")
+    nvim.keys("e")
+    nvim.wait("vim.bo.buftype == 'acwrite'", what="the command in a buffer")
+
+
 OPTIONS = [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": "cold"}]
 SCHEMA = {"type": "object", "properties": {"place": {"type": "string"}, "nights": {"type": "integer", "default": 2}}}
 
@@ -86,22 +100,18 @@ def test_a_call_is_asked_about_and_answered_by_keys(lab):
         ("a", [1], {"behavior": "allow", "updatedPermissions": SUGGESTIONS}),
         ("r", ["not there"], {"behavior": "deny", "message": "not there"}),
     ):
-        call = ask(client, command="make it")
-        nvim.wait_kind("question")
+        call = asked(nvim, client, command="make it")
         assert nvim.lines()[0] == "make it"
         nvim.answer(*answers)
         nvim.keys(keys)
         assert output(client, call) == decision
         nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the file to have the focus again")
     call = ask(client, command="make it\nand try it", timeout=7)
-    nvim.wait_kind("question")
-    nvim.keys("e")
-    nvim.wait("vim.bo.buftype == 'acwrite'", what="the command in a buffer")
+    change_command(nvim)
     nvim.keys("Aself<Esc>:w<CR>")
     changed = {"command": "make itself\nand try it", "timeout": 7}
     assert output(client, call) == {"behavior": "allow", "updatedInput": changed}
-    call = ask(client, command="make it")
-    nvim.wait_kind("question")
+    call = asked(nvim, client, command="make it")
     nvim.keys("n")
     no = output(client, call)
     assert (no["behavior"], no["interrupt"]) == ("deny", True)
@@ -113,9 +123,7 @@ def test_a_card_of_another_tab_page_is_closed(lab):
     nvim, client = lab
     for end in ("withdrawn", "answered elsewhere"):
         call = ask(client, command="make it")
-        nvim.wait_kind("question")
-        nvim.keys("e")
-        nvim.wait("vim.bo.buftype == 'acwrite'", what="the command in a buffer")
+        change_command(nvim)
         nvim.keys(":q<CR>")
         nvim.wait_kind("question")
         nvim.keys(":tabnew<CR>")
@@ -198,8 +206,7 @@ def test_each_row_of_a_command_is_seen_before_it_is_allowed(lab, size):
     columns, lines = size
     nvim.cmd(f"set columns={columns} lines={lines}")
     words = " ".join(f"word{number:03}" for number in range(52))
-    call = ask(client, command=words)
-    nvim.wait_kind("question")
+    call = asked(nvim, client, command=words)
     rows, unseen = nvim.lines(), words.replace(" ", "")
     assert "".join(rows).replace(" ", "").startswith(unseen)
     for _ in range(100):
@@ -221,8 +228,7 @@ def test_a_covered_question_is_not_allowed(lab):
     nvim, client = lab
     cover = "cover = vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), false, { relative = 'editor', width = vim.o.columns, height = vim.o.lines - 3, row = 0, col = 0, zindex = ... })"
     nvim.lua(cover, 44)
-    call = ask(client, command="make it")
-    nvim.wait_kind("question")
+    call = asked(nvim, client, command="make it")
     nvim.wait_screen("make it")
     nvim.lua(f"vim.api.nvim_win_close(cover, true) {cover}", 200)
     nvim.keys("y")
@@ -325,8 +331,7 @@ def test_a_question_outlives_the_diff_that_was_accepted_before_it(lab, kind):
 def test_a_question_whose_window_goes_without_an_answer_is_shown_again(lab):
     nvim, client = lab
     nvim.keep_notices()
-    call = ask(client, command="make it")
-    nvim.wait_kind("question")
+    call = asked(nvim, client, command="make it")
     for end in ("tab split | tabonly", "tab split | tabfirst | tabclose", "lua vim.api.nvim_win_close(WIN, true)"):
         win = nvim.lua("return vim.api.nvim_get_current_win()")
         if "WIN" in end:
@@ -348,8 +353,7 @@ def test_a_question_whose_window_goes_without_an_answer_is_shown_again(lab):
 @pytest.mark.every_nvim
 def test_a_key_for_a_question_that_has_just_gone_is_not_for_the_file(lab):
     nvim, client = lab
-    call = ask(client, command="make it")
-    nvim.wait_kind("question")
+    call = asked(nvim, client, command="make it")
     client.cancel(call)
     nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the question to go with its call")
     nvim.keys("rX")  # deny with a reason
@@ -360,8 +364,7 @@ def test_a_key_for_a_question_that_has_just_gone_is_not_for_the_file(lab):
 
 def test_what_a_subagent_asks_is_not_void_at_the_next_prompt(lab):
     nvim, client = lab
-    call = ask(client, agent="a0f82dfec5", command="make it")
-    nvim.wait_kind("question")
+    call = asked(nvim, client, agent="a0f82dfec5", command="make it")
     client.call("closeAllDiffTabs")  # the next prompt
     nvim.keys("y")
     assert output(client, call) == {"behavior": "allow"}
@@ -408,8 +411,7 @@ def test_what_asks_for_words_is_above_a_question(lab):
       end
     """)
     for keys, prompt in (("r", "Reason:"), ("er", "")):
-        call = ask(client, command="make it")
-        nvim.wait_kind("question")
+        call = asked(nvim, client, command="make it")
         nvim.keys(keys[0])
         if not prompt:
             nvim.wait("vim.bo.buftype == 'acwrite'", what="the command in a buffer")
@@ -427,8 +429,7 @@ def test_what_asks_for_words_is_above_a_question(lab):
 
 def test_a_question_and_a_plan_list_their_keys(lab):
     nvim, client = lab
-    call = ask(client, command="make it")
-    nvim.wait_kind("question")
+    call = asked(nvim, client, command="make it")
     nvim.keys("g?")
     nvim.wait_screen("Keys of a question")
     nvim.wait_screen("deny with a reason")
@@ -454,8 +455,7 @@ def test_a_question_stays_as_it_stands_at_edit(lab, command):
         ("Bash", {"command": "make it"}, "y"),
         ("AskUserQuestion", {"questions": [{"question": "Which?", "header": "It", "options": OPTIONS}]}, "j<CR>"),
     ):
-        call = ask(client, tool=tool, suggestions=[], **more)
-        nvim.wait_kind("question")
+        call = asked(nvim, client, tool=tool, suggestions=[], **more)
         before, screen = nvim.lines(), nvim.drawn()
         nvim.cmd(command)
         assert (nvim.lines(), nvim.drawn()) == (before, screen)
@@ -468,9 +468,7 @@ def test_a_question_stays_as_it_stands_at_edit(lab, command):
 def test_at_edit_a_changed_command_is_as_it_was(lab):
     nvim, client = lab
     call = ask(client, command="make it")
-    nvim.wait_kind("question")
-    nvim.keys("e")
-    nvim.wait("vim.bo.buftype == 'acwrite'", what="the command in a buffer")
+    change_command(nvim)
     nvim.keys("Aself<Esc>:edit!<CR>")
     nvim.wait(lambda: nvim.lines() == ["make it"], what="the command as it was")
     nvim.keys(":w<CR>")
@@ -483,9 +481,7 @@ def test_however_a_changed_command_is_written_no_window_but_its_own_is_closed(la
     nvim.keep_notices()
     nvim.cmd("split b.txt | wincmd p")
     call = ask(client, command="make it")
-    nvim.wait_kind("question")
-    nvim.keys("e")
-    nvim.wait("vim.bo.buftype == 'acwrite'", what="the command in a buffer")
+    change_command(nvim)
     nvim.keys(f"Aself<Esc>{keys}")
     assert output(client, call) == {"behavior": "allow", "updatedInput": {"command": "make itself"}}
     nvim.wait("#vim.api.nvim_list_wins() == 2", what="the question and the command to be closed")
@@ -507,9 +503,7 @@ def test_however_a_changed_command_is_written_no_window_but_its_own_is_closed(la
 def test_a_changed_command_is_allowed_only_by_a_write_of_it_that_the_user_asks_for(lab, write):
     nvim, client = lab
     call = ask(client, command="make it")
-    nvim.wait_kind("question")
-    nvim.keys("e")
-    nvim.wait("vim.bo.buftype == 'acwrite'", what="the command in a buffer")
+    change_command(nvim)
     buf = nvim.lua("return vim.fn.bufnr()")
     nvim.lua(
         "written = 0 vim.api.nvim_create_autocmd({ 'BufWriteCmd', 'FileWriteCmd' }, { callback = function() written = written + 1 end })"
@@ -536,9 +530,7 @@ def changing(lab):
 
     def changing(command):
         call = ask(client, command=command)
-        nvim.wait_kind("question")
-        nvim.keys("e")
-        nvim.wait("vim.bo.buftype == 'acwrite'", what="the command in a buffer")
+        change_command(nvim)
         return call
 
     return nvim, client, changing
@@ -562,9 +554,7 @@ def test_whoever_quits_a_changed_command_is_back_and_has_lost_nothing(changing, 
     call = begin("make it")
     nvim.keys(f"Aself<Esc>{quit}")
     nvim.wait_notice("Not allowed. `e` shows your changes again.")
-    nvim.wait_kind("question")
-    nvim.keys("e")
-    nvim.wait("vim.bo.buftype == 'acwrite'", what="the command in a buffer")
+    change_command(nvim)
     assert nvim.lines() == ["make itself"]
     nvim.keys(":w<CR>")
     assert output(client, call) == {"behavior": "allow", "updatedInput": {"command": "make itself"}}
@@ -621,8 +611,7 @@ def test_a_question_and_a_plan_are_answered_with_their_arguments(lab):
     nvim, client = lab
     options = [{"label": "Red", "description": "warm"}, {"label": "Blue", "preview": "+------+\n| blue |\n+------+"}]
     questions = [{"question": "Which?", "header": "Colour", "multiSelect": False, "options": options}]
-    call = ask(client, tool="AskUserQuestion", suggestions=[], questions=questions)
-    nvim.wait_kind("question")
+    call = asked(nvim, client, tool="AskUserQuestion", suggestions=[], questions=questions)
     assert [line for line in nvim.lines() if "│" in line] == ["  │ +------+", "  │ | blue |", "  │ +------+"]
     nvim.keys("2")
     answered = output(client, call)["updatedInput"]
@@ -827,8 +816,7 @@ def test_a_dialog_is_not_held_back_in_a_pane_of_tmux_that_is_not_seen(start_nvim
         assert nvim.lua(f"return {PENDING}") == 0
     for seen in ("112\n", "no server\n"):
         flags.write_text(seen)
-        call = ask(client, agent="a0f82dfec5", command="make it")
-        nvim.wait_kind("question")
+        call = asked(nvim, client, agent="a0f82dfec5", command="make it")
         nvim.keys("n")
         client.call_result(call)
         nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the file to have the focus again")
@@ -859,8 +847,7 @@ def test_a_request_of_a_subagent_names_it_and_its_task(lab):
     about = transcript.with_suffix("") / "subagents/agent-a0f82dfec5.meta.json"
     about.parent.mkdir(parents=True)
     about.write_text(json.dumps({"agentType": "Explore", "description": "Mend\n\x1b[31mthe file"}))
-    call = ask(client, agent="a0f82dfec5", transcript=str(transcript), command="make it")
-    nvim.wait_kind("question")
+    call = asked(nvim, client, agent="a0f82dfec5", transcript=str(transcript), command="make it")
     nvim.wait_screen("The subagent Explore (a0f82d) wants to use Bash")
     assert nvim.lines()[:2] == ["make it", "The subagent's task: Mend the file"]
     nvim.keys("y")
@@ -880,13 +867,11 @@ def test_what_needs_no_user_is_answered_at_once_though_neovim_is_busy(lab):
 
 def test_nothing_is_allowed_by_who_leaves(lab):
     nvim, client = lab
-    call = ask(client, command="make it")
-    nvim.wait_kind("question")
+    call = asked(nvim, client, command="make it")
     client.cancel(call)
     nvim.wait(f"{PENDING} == 0", what="the question to go with its call")
     nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the file to have the focus again")
-    call = ask(client, command="make it")
-    nvim.wait_kind("question")
+    call = asked(nvim, client, command="make it")
     client.call("closeAllDiffTabs")  # the next prompt
     assert output(client, call) is None
     calls = [ask(client, command=f"make {number}") for number in range(3)]
@@ -966,8 +951,7 @@ def test_what_waits_is_listed_and_gone_to(lab):
     nvim.keep_notices()
     nvim.cmd("Claude decide")
     nvim.wait_notice("Claude is not waiting for you.")
-    call = ask(client, command="make it")
-    nvim.wait_kind("question")
+    call = asked(nvim, client, command="make it")
     nvim.keys("q")
     nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the question to be put aside")
     diff = client.start_call("openDiff", old_file_path=str(nvim.project / "a.txt"), new_file_contents="two\n")
@@ -1003,8 +987,7 @@ def groups_at(nvim, row):
 def test_a_command_has_the_colours_of_a_shell_and_a_mark_where_it_destroys(lab):
     nvim, client = lab
     nvim.cmd("syntax on")
-    call = ask(client, command='for a in *; do\n  rm -rf "$a"\ndone', zone="for a")
-    nvim.wait_kind("question")
+    call = asked(nvim, client, command='for a in *; do\n  rm -rf "$a"\ndone', zone="for a")
     nvim.wait_screen("Claude wants to use Bash · destructive: rm -rf")
     (title,) = nvim.lua("return vim.api.nvim_win_get_config(0).title")
     assert title[1] == "ClaudeTranscriptFailed"
@@ -1013,8 +996,7 @@ def test_a_command_has_the_colours_of_a_shell_and_a_mark_where_it_destroys(lab):
         assert bool(coloured) == shell, (row, coloured)
     nvim.keys("n")
     output(client, call)
-    call = ask(client, command="ls")
-    nvim.wait_kind("question")
+    call = asked(nvim, client, command="ls")
     (title,) = nvim.lua("return vim.api.nvim_win_get_config(0).title")
     assert title == [" Claude wants to use Bash ", "FloatTitle"]
     nvim.keys("n")

@@ -3,7 +3,6 @@
 import pytest
 from diff_steps import Diffs
 from review_steps import review, turn
-from transcript_files import conversation
 from transcript_steps import ENV
 
 from harness.fake_cli import FakeCli
@@ -72,8 +71,7 @@ def test_the_terminal_is_in_no_session(start_nvim, tmp_path):
 
 
 @pytest.mark.slow
-def test_nothing_of_ours_is_in_the_session_of_one_who_came_before_us(start_nvim, connect, tmp_path):
-    script = conversation(tmp_path / "home", tmp_path / "project")
+def test_nothing_of_ours_is_in_the_session_of_one_who_came_before_us(start_nvim, connect, tmp_path, script):
     nvim = start_nvim(
         args=["a.txt"],
         files={"a.txt": "one\n", "b.txt": "alpha\n"},
@@ -167,8 +165,7 @@ def restored(nvim):
     return nvim.lua(SHOWN)
 
 
-def test_a_session_written_beside_windows_of_ours_restores_those_of_the_user(start_nvim, tmp_path):
-    script = conversation(tmp_path / "home", tmp_path / "project")
+def test_a_session_written_beside_windows_of_ours_restores_those_of_the_user(start_nvim, tmp_path, script):
     files = {"a.txt": "one\n", "b.txt": "alpha\n"}
     nvim = start_nvim(args=["a.txt"], files=files, env={**FakeCli(tmp_path).environment(), **ENV})
     nvim.cmd("split b.txt")

@@ -7,7 +7,7 @@ from chat_steps import begin, say, wait_idle, wait_text
 from review_steps import A, B, review, turn
 from test_chat_context import expand
 from test_decide import ask
-from transcript_files import Transcript, conversation
+from transcript_files import conversation
 from transcript_steps import go_to, press, show, wait_named
 
 from harness.cli import ROOT
@@ -34,11 +34,10 @@ def test_one_function_makes_them_all():
 
 
 @pytest.mark.every_nvim
-def test_a_cut_text_is_shown_where_nothing_can_be_changed(start_nvim, tmp_path):
-    script = Transcript(tmp_path / "home", tmp_path / "project")
-    script.prompt("one")
-    script.run("Bash", "".join(f"line {number}\n" for number in range(3000)), command="seq 3000")
-    nvim = show(start_nvim, script, args=["-M"])
+def test_a_cut_text_is_shown_where_nothing_can_be_changed(start_nvim, empty):
+    empty.prompt("one")
+    empty.run("Bash", "".join(f"line {number}\n" for number in range(3000)), command="seq 3000")
+    nvim = show(start_nvim, empty, args=["-M"])
     go_to(nvim, "Bash seq 3000")
     nvim.keys("zo")
     go_to(nvim, "Enter shows it all")
@@ -166,8 +165,7 @@ def test_a_chat_is_called_after_its_session_and_what_was_said_first(begin_chat_w
 
 
 @pytest.mark.every_nvim
-def test_a_chat_that_goes_on_and_the_transcript_of_its_session(begin_chat_with_stand_in, tmp_path):
-    script = conversation(tmp_path / "home", tmp_path / "project")
+def test_a_chat_that_goes_on_and_the_transcript_of_its_session(begin_chat_with_stand_in, script):
     nvim = begin_chat_with_stand_in("--resume " + script.id)
     nvim.wait(lambda: "Claude 11111111/Fix the parser" in nvim.lua(NAMES), what="the chat")
     nvim.cmd(f"Claude transcript {script.id}")
@@ -190,8 +188,7 @@ TITLES = {
 
 
 @pytest.mark.parametrize("title", TITLES)
-def test_whatever_the_title_it_can_be_read_again(start_nvim, tmp_path, title):
-    script = conversation(tmp_path / "home", tmp_path / "project")
+def test_whatever_the_title_it_can_be_read_again(start_nvim, script, title):
     script.title(title)
     nvim = show(start_nvim, script)
     name = f"Claude 11111111/{TITLES[title]}"
@@ -207,8 +204,7 @@ def test_whatever_the_title_it_can_be_read_again(start_nvim, tmp_path, title):
     assert not list(nvim.project.glob("Claude*"))
 
 
-def test_a_file_of_such_a_name_is_a_file(start_nvim, tmp_path):
-    script = conversation(tmp_path / "home", tmp_path / "project")
+def test_a_file_of_such_a_name_is_a_file(start_nvim, script):
     name = "Claude 11111111/Fix the parser"
     nvim = show(start_nvim, script, files={name: "mine\n"})
     nvim.wait(lambda: nvim.lua(NAMES) == [name + " (2)"], what="another name")
@@ -220,8 +216,7 @@ def test_a_file_of_such_a_name_is_a_file(start_nvim, tmp_path):
 
 
 @pytest.mark.every_nvim
-def test_the_file_before_stays_the_one_before(start_nvim, tmp_path):
-    script = conversation(tmp_path / "home", tmp_path / "project")
+def test_the_file_before_stays_the_one_before(start_nvim, script):
     nvim = show(start_nvim, script, files={"a\nb|'\"\\.txt": "one\n"}, args=["a\nb|'\"\\.txt"])
     nvim.wait(lambda: nvim.lua(NAMES) == ["Claude 11111111/Fix the parser"], what="its title")
     nvim.keys("<C-^>")

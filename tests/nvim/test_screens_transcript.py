@@ -2,15 +2,13 @@
 
 import pytest
 from test_screens import OPTIONS, screen  # noqa: F401 (a fixture)
-from transcript_files import conversation
 from transcript_steps import ENV, PARSER, wait_rendered
 
 from harness import snapshot
 
 
 @pytest.fixture
-def nvim(start_nvim, tmp_path):
-    script = conversation(tmp_path / "home", tmp_path / "project")
+def nvim(start_nvim, script):
     nvim = start_nvim(env=ENV, files={"src/parser.lua": PARSER}, init_lua=OPTIONS + snapshot.colour_scheme())
     nvim.cmd(f"Claude transcript {script.id}")
     wait_rendered(nvim)

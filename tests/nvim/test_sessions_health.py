@@ -50,7 +50,6 @@ def test_no_version_is_blamed_before_the_first_session(health, sessions):
 
 
 def test_says_which_sessions_run_and_what_they_do(health, sessions, tmp_path):
-    (tmp_path / "project").mkdir()
     sessions.write(tmp_path / "project", ("one", "ok"))
     pid = sessions.sleeper()
     sessions.record(pid, "s", "waiting", tmp_path / "project", waitingFor="permission prompt", entrypoint="cli")
@@ -63,7 +62,6 @@ def test_says_which_sessions_run_and_what_they_do(health, sessions, tmp_path):
 
 
 def test_a_cli_that_keeps_no_records_is_reported(health, sessions, tmp_path):
-    (tmp_path / "project").mkdir()
     sessions.write(tmp_path / "project", ("one", "ok"))
     text = health()
     assert "this version of Claude Code does not say what a session does" in text
@@ -81,7 +79,6 @@ def test_a_record_of_another_shape_is_named(health, sessions):
 
 
 def test_a_record_without_a_state_says_where_the_state_is_from(health, sessions, tmp_path):
-    (tmp_path / "project").mkdir()
     session = sessions.write(tmp_path / "project", ("one", "ok"))
     sessions.record(sessions.sleeper(), session, None, tmp_path / "project")
     assert "No record of the state: derived from the transcript" in health(live=1)
@@ -112,7 +109,6 @@ def test_a_file_in_the_place_of_a_folder_is_reported(health, sessions):
 
 
 def test_says_how_long_sessions_stay_and_which_go_within_a_week(health, sessions, tmp_path):
-    (tmp_path / "project").mkdir()
     sessions.write(tmp_path / "project", ("new", "ok"), age=timedelta(days=20))
     text = health()
     assert "Claude Code deletes the sessions in ~/.claude 30 days after their last message (its default)" in text

@@ -29,12 +29,6 @@ ECHO = {"terminal": {"command": ["sh", "-c", CLI, "--"], "size": 100}}
 
 
 @pytest.fixture
-def sessions(sessions, tmp_path):
-    (tmp_path / "project").mkdir()
-    return sessions
-
-
-@pytest.fixture
 def start(start_nvim, tmp_path):
     def start(picker=PICKER, opts=ECHO, **more):
         return start_nvim(opts=opts, init_lua=picker, **more)

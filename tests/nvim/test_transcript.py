@@ -4,20 +4,10 @@ import os
 import re
 
 import pytest
-from transcript_files import Transcript, conversation
+from transcript_files import Transcript
 from transcript_steps import ENV, NOTICES, go_to, press, show, wait_named, wait_rendered
 
 pytestmark = pytest.mark.dealt
-
-
-@pytest.fixture
-def script(tmp_path):
-    return conversation(tmp_path / "home", tmp_path / "project")
-
-
-@pytest.fixture
-def empty(tmp_path):
-    return Transcript(tmp_path / "home", tmp_path / "project")
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 """Markdown of a transcript as drawn: headings, code, tables. The buffer keeps the original text."""
 
 import pytest
-from transcript_files import Transcript
 from transcript_steps import go_to, show, wait_rendered
 
 pytestmark = pytest.mark.every_nvim
@@ -20,10 +19,9 @@ DRAWN = """\
 
 
 @pytest.fixture
-def script(tmp_path):
-    script = Transcript(tmp_path / "home", tmp_path / "project")
-    script.prompt("Go")
-    return script
+def script(empty):
+    empty.prompt("Go")
+    return empty
 
 
 def screen(nvim):

@@ -4,7 +4,6 @@ import json
 import re
 
 import pytest
-from transcript_files import Transcript
 from transcript_steps import ENV, NOTICES, RENDERED, press, wait_rendered
 
 pytestmark = pytest.mark.slow
@@ -14,18 +13,17 @@ TURNS = 6000
 
 
 @pytest.fixture
-def script(tmp_path):
+def script(empty):
     """24,000 messages in 24 MB, written in one go: the lines of one turn with other numbers."""
-    script = Transcript(tmp_path / "home", tmp_path / "project")
-    script.prompt("Prompt @@@@@@: " + "words " * 20)
-    script.run("Bash", "".join(f"row {row} of @@@@@@\n" for row in range(60)), command="make step@@@@@@")
-    edit = script.call("Edit", file_path=str(script.cwd / "a@@@@@@.txt"), old_string="one", new_string="two")
-    script.reply("Some **prose** of @@@@@@.", edit)
-    script.result(
+    empty.prompt("Prompt @@@@@@: " + "words " * 20)
+    empty.run("Bash", "".join(f"row {row} of @@@@@@\n" for row in range(60)), command="make step@@@@@@")
+    edit = empty.call("Edit", file_path=str(empty.cwd / "a@@@@@@.txt"), old_string="one", new_string="two")
+    empty.reply("Some **prose** of @@@@@@.", edit)
+    empty.result(
         edit,
         "ok",
         outcome={
-            "filePath": str(script.cwd / "a@@@@@@.txt"),
+            "filePath": str(empty.cwd / "a@@@@@@.txt"),
             "oldString": "one",
             "newString": "two",
             "originalFile": "one\n",
@@ -34,20 +32,20 @@ def script(tmp_path):
             ],
         },
     )
-    script.reply("Done with @@@@@@.")
-    lines = script.path.read_text()
+    empty.reply("Done with @@@@@@.")
+    lines = empty.path.read_text()
     last = json.loads(lines.splitlines()[-1])["uuid"]
     lines = lines.replace('"parentUuid":null', f'"parentUuid":"{last}"', 1)
     # Ids end in six digits of the line and six of the turn.
     lines = re.sub(r"-(0{6})(\d{6})\"", r'-\2@@@@@@"', lines)
     lines = re.sub(r"(msg_\d+|toolu_\d+)\"", r'\1_@@@@@@"', lines)
-    with script.path.open("w") as file:
+    with empty.path.open("w") as file:
         for turn in range(TURNS):
             own = lines.replace("@@@@@@", f"{turn:06d}")
             parent = f"-{len(lines.splitlines()):06d}{turn:06d}"
             before = "null" if turn == 0 else json.dumps(f"00000000-0000-4000-8000{parent[:7]}{turn - 1:06d}")
             file.write(re.sub(r'"parentUuid":"[^"]*"', f'"parentUuid":{before}', own, count=1))
-    return script
+    return empty
 
 
 def wait_complete(nvim):

@@ -4,15 +4,10 @@ import json
 import re
 
 import pytest
-from transcript_files import Transcript, conversation
+from transcript_files import Transcript
 from transcript_steps import ENV, NOTICES, go_to, press, show, wait_rendered
 
 pytestmark = [pytest.mark.dealt, pytest.mark.slow]
-
-
-@pytest.fixture
-def script(tmp_path):
-    return conversation(tmp_path / "home", tmp_path / "project")
 
 
 @pytest.fixture
@@ -90,40 +85,38 @@ def test_elsewhere_nothing_moves(start_nvim, script):
     assert nvim.drawn()[1:30] == screen
 
 
-def test_a_result_comes_in_place(start_nvim, tmp_path, run):
-    script = Transcript(tmp_path / "home", tmp_path / "project")
-    run(script)
-    script.prompt("Do two things")
-    first = script.call("Bash", command="make slow")
-    second = script.call("Bash", command="make fast")
-    script.reply("Both at once.", first, second)
-    nvim = show(start_nvim, script)
+def test_a_result_comes_in_place(start_nvim, empty, run):
+    run(empty)
+    empty.prompt("Do two things")
+    first = empty.call("Bash", command="make slow")
+    second = empty.call("Bash", command="make fast")
+    empty.reply("Both at once.", first, second)
+    nvim = show(start_nvim, empty)
     nvim.wait_screen("running")
     lnum = go_to(nvim, "  Bash make fast · running")
     nvim.wait_screen("make fast")
     before = view(nvim)
-    script.result(first, "slow\n" * 3, 9)
+    empty.result(first, "slow\n" * 3, 9)
     nvim.wait(lambda: "  Bash make slow · ok · 9.0 s" in nvim.lines())
     assert nvim.lua("return vim.api.nvim_get_current_line()") == "  Bash make fast · running"
     assert nvim.cursor()[0] == lnum + 3
     assert view(nvim)[2] == before[2], "the cursor's line stays where it is on the screen"
     assert nvim.lua("return vim.fn.foldclosed(...)", lnum - 1) > 0
-    script.result(second, "fast\n", 1)
+    empty.result(second, "fast\n", 1)
     nvim.wait(lambda: "  Bash make fast · ok · 10 s" in nvim.lines())
     assert nvim.lua("return vim.api.nvim_get_current_line()") == "  Bash make fast · ok · 10 s"
 
 
-def test_what_a_user_unfolded_stays_so(start_nvim, tmp_path):
-    script = Transcript(tmp_path / "home", tmp_path / "project")
-    script.prompt("Go")
-    call = script.call("Bash", command="for i in 1 2; do\n  make it\ndone")
-    script.reply({"type": "thinking", "thinking": "Hm.\nWell.", "signature": "c2ln"}, call)
-    nvim = show(start_nvim, script)
+def test_what_a_user_unfolded_stays_so(start_nvim, empty):
+    empty.prompt("Go")
+    call = empty.call("Bash", command="for i in 1 2; do\n  make it\ndone")
+    empty.reply({"type": "thinking", "thinking": "Hm.\nWell.", "signature": "c2ln"}, call)
+    nvim = show(start_nvim, empty)
     for text in ("  Thinking", "  Bash for"):
         go_to(nvim, text)
         nvim.keys("zo")
         nvim.wait("vim.fn.foldclosed('.') == -1")
-    script.result(call, "made", 2)
+    empty.result(call, "made", 2)
     nvim.wait(lambda: "    made" in nvim.lines())
     for text in ("  Thinking", "  Bash for"):
         go_to(nvim, text)
@@ -171,15 +164,14 @@ def test_what_happened_while_it_was_hidden_is_there(start_nvim, script):
     assert nvim.lua("return vim.fn.foldclosed('.')") > 0, "folds are there again"
 
 
-def test_a_subagent_that_works_is_followed(start_nvim, tmp_path):
-    script = Transcript(tmp_path / "home", tmp_path / "project")
-    script.prompt("Ask somebody")
-    call = script.call("Agent", description="look around", prompt="Look.", subagent_type="Explore")
-    script.reply(call)
-    agent = script.agent(call)
+def test_a_subagent_that_works_is_followed(start_nvim, empty):
+    empty.prompt("Ask somebody")
+    call = empty.call("Agent", description="look around", prompt="Look.", subagent_type="Explore")
+    empty.reply(call)
+    agent = empty.agent(call)
     agent.prompt("Look.")
     agent.reply("I look.")
-    nvim = show(start_nvim, script)
+    nvim = show(start_nvim, empty)
     nvim.wait(lambda: "    Subagent Explore · Enter shows what it did" in nvim.lines())
     go_to(nvim, "  Agent look around")
     nvim.keys("zoj<CR>")
@@ -189,19 +181,18 @@ def test_a_subagent_that_works_is_followed(start_nvim, tmp_path):
     nvim.wait(lambda: "    I have seen it." in nvim.lines())
 
 
-def test_a_subagent_of_a_subagent_is_shown_within_it(start_nvim, tmp_path):
-    script = Transcript(tmp_path / "home", tmp_path / "project")
-    script.prompt("Ask somebody")
-    call = script.call("Agent", description="look around", prompt="Look.", subagent_type="Explore")
-    script.reply(call)
-    agent = script.agent(call)
+def test_a_subagent_of_a_subagent_is_shown_within_it(start_nvim, tmp_path, empty):
+    empty.prompt("Ask somebody")
+    call = empty.call("Agent", description="look around", prompt="Look.", subagent_type="Explore")
+    empty.reply(call)
+    agent = empty.agent(call)
     agent.prompt("Look.")
     deeper = agent.call("Agent", description="look deeper", prompt="Deeper.", subagent_type="Plan")
     agent.reply(deeper)
-    inner = script.agent(deeper, kind="Plan", id="a2")
+    inner = empty.agent(deeper, kind="Plan", id="a2")
     inner.prompt("Deeper.")
     inner.edit(tmp_path / "project/a.txt", "one", "two", "one\n", (1, 1, ["-one", "+two"]))
-    nvim = show(start_nvim, script)
+    nvim = show(start_nvim, empty)
     nvim.wait(lambda: "    Subagent Explore · Enter shows what it did" in nvim.lines())
     go_to(nvim, "  Agent look around")
     nvim.keys("zoj<CR>")
@@ -219,15 +210,14 @@ def test_a_subagent_of_a_subagent_is_shown_within_it(start_nvim, tmp_path):
     nvim.wait("vim.fn.getline(1) == 'two'", what="its text")
 
 
-def test_a_subagent_of_an_older_cli_is_shown_from_the_same_file(start_nvim, tmp_path):
-    script = Transcript(tmp_path / "home", tmp_path / "project")
-    script.prompt("Ask somebody")
-    script.reply(script.call("Task", description="look around", prompt="Look.", subagent_type="Explore"))
-    script.parent, script.extra = None, {"isSidechain": True}
-    script.prompt("Look.")
-    script.run("Bash", "".join(f"row {number}\n" for number in range(3000)), 0.3, command="seq")
-    script.reply("I look.")
-    nvim = show(start_nvim, script)
+def test_a_subagent_of_an_older_cli_is_shown_from_the_same_file(start_nvim, empty):
+    empty.prompt("Ask somebody")
+    empty.reply(empty.call("Task", description="look around", prompt="Look.", subagent_type="Explore"))
+    empty.parent, empty.extra = None, {"isSidechain": True}
+    empty.prompt("Look.")
+    empty.run("Bash", "".join(f"row {number}\n" for number in range(3000)), 0.3, command="seq")
+    empty.reply("I look.")
+    nvim = show(start_nvim, empty)
     go_to(nvim, "  Task look around")
     nvim.keys("zoj<CR>")
     nvim.wait(lambda: "    I look." in nvim.lines())
@@ -279,33 +269,31 @@ def test_a_cleared_session_says_where_it_goes_on_and_leads_there(start_nvim, scr
     assert nvim.lua("return #vim.api.nvim_list_wins()") == 1
 
 
-def test_a_call_runs_as_long_as_its_session(start_nvim, tmp_path, run):
-    script = Transcript(tmp_path / "home", tmp_path / "project")
-    script.prompt("Go")
-    script.reply(script.call("Bash", command="make slow"))
-    nvim = show(start_nvim, script)
+def test_a_call_runs_as_long_as_its_session(start_nvim, empty, run):
+    empty.prompt("Go")
+    empty.reply(empty.call("Bash", command="make slow"))
+    nvim = show(start_nvim, empty)
     assert "  Bash make slow · no result" in nvim.lines()
-    record = run(script)
+    record = run(empty)
     nvim.wait(lambda: "  Bash make slow · running" in nvim.lines())
     record.gone()
     nvim.wait(lambda: "  Bash make slow · no result" in nvim.lines())
 
 
-def test_a_subagent_in_the_background_runs_until_its_end_is_reported(start_nvim, tmp_path, run):
+def test_a_subagent_in_the_background_runs_until_its_end_is_reported(start_nvim, empty, run):
     """Drawn before its description exists; entered from the line of its call."""
-    script = Transcript(tmp_path / "home", tmp_path / "project")
-    run(script)
-    script.prompt("Ask somebody")
-    call = script.call("Agent", description="look around", prompt="Look.", subagent_type="Explore")
-    script.reply(call)
-    nvim = show(start_nvim, script)
+    run(empty)
+    empty.prompt("Ask somebody")
+    call = empty.call("Agent", description="look around", prompt="Look.", subagent_type="Explore")
+    empty.reply(call)
+    nvim = show(start_nvim, empty)
     nvim.wait(lambda: "  Agent look around · running" in nvim.lines())
-    agent = script.agent(call)
+    agent = empty.agent(call)
     agent.prompt("Look.")
     agent.reply("I look.")
     launched = {"isAsync": True, "status": "async_launched", "agentId": "a1", "description": "look around"}
-    script.result(call, [{"type": "text", "text": "Async agent launched."}], 0.1, outcome=launched)
-    script.reply("It is on its way.")
+    empty.result(call, [{"type": "text", "text": "Async agent launched."}], 0.1, outcome=launched)
+    empty.reply("It is on its way.")
     nvim.wait(lambda: "It is on its way." in nvim.lines())
     assert "  Agent look around · running" in nvim.lines()
     nvim.wait(lambda: "    Subagent Explore · Enter shows what it did" in nvim.lines())
@@ -316,8 +304,8 @@ def test_a_subagent_in_the_background_runs_until_its_end_is_reported(start_nvim,
     assert "    Claude asks" in nvim.lines()
     press(nvim, "<CR>", lambda: "    I look." not in nvim.lines())
     assert nvim.lua("return vim.fn.foldclosed('.')") > 0
-    script.wait(30)
-    script.prompt(
+    empty.wait(30)
+    empty.prompt(
         "<task-notification>\n<task-id>a1</task-id>\n"
         f"<tool-use-id>{call['id']}</tool-use-id>\n<status>completed</status>\n</task-notification>"
     )

@@ -1,19 +1,17 @@
 """A selection in a transcript, or a pending operator's range, stays in place while lines come above it."""
 
 import pytest
-from transcript_files import Transcript
 from transcript_steps import go_to, line_of, press, show, wait_rendered
 
 
 @pytest.fixture
-def script(tmp_path):
+def script(empty):
     """Calls that go on above the selection: their results will insert lines there."""
-    script = Transcript(tmp_path / "home", tmp_path / "project")
-    script.prompt("Do a thing")
-    script.slow = [script.call("Bash", command=f"make slow{number}") for number in range(4)]
-    script.reply(*script.slow)
-    script.reply("First of what was said.\nSecond of it.\nThird of it.\nFourth of it.")
-    return script
+    empty.prompt("Do a thing")
+    empty.slow = [empty.call("Bash", command=f"make slow{number}") for number in range(4)]
+    empty.reply(*empty.slow)
+    empty.reply("First of what was said.\nSecond of it.\nThird of it.\nFourth of it.")
+    return empty
 
 
 def test_a_selection_stays_on_its_lines(start_nvim, script):
@@ -78,13 +76,12 @@ def test_a_search_that_an_operator_or_a_selection_waits_for(start_nvim, script):
 
 
 @pytest.mark.slow
-def test_an_operator_takes_a_motion_over_what_is_not_text_yet(start_nvim, tmp_path):
+def test_an_operator_takes_a_motion_over_what_is_not_text_yet(start_nvim, empty):
     """Lines that a motion renders above the cursor do not move its start."""
-    script = Transcript(tmp_path / "home", tmp_path / "project")
     for number in range(60):
-        script.prompt(f"Prompt {number}")
-        script.reply(f"Answer {number}.\nMore of {number}.")
-    nvim = show(start_nvim, script)
+        empty.prompt(f"Prompt {number}")
+        empty.reply(f"Answer {number}.\nMore of {number}.")
+    nvim = show(start_nvim, empty)
     press(nvim, "3[[", "vim.api.nvim_get_current_line() == 'You'")
     wait_rendered(nvim)
     press(nvim, "j", "vim.api.nvim_get_current_line() == 'Prompt 57'")

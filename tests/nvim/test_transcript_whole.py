@@ -1,7 +1,6 @@
 """What is in a transcript's buffer is text: Neovim's own commands act on all of it."""
 
 import pytest
-from transcript_files import Transcript
 from transcript_steps import ENV, NOTICES, go_to, line_of, press, wait_rendered
 
 pytestmark = pytest.mark.slow
@@ -10,13 +9,12 @@ TURNS = 400
 
 
 @pytest.fixture
-def script(tmp_path):
-    script = Transcript(tmp_path / "home", tmp_path / "project")
+def script(empty):
     for number in range(TURNS):
-        script.prompt(f"Prompt {number}")
-        script.run("Bash", "one\ntwo\nthree\nfour\nfive", command=f"make {number}")
-        script.reply(f"Done with {number}.\nMore of {number}.")
-    return script
+        empty.prompt(f"Prompt {number}")
+        empty.run("Bash", "one\ntwo\nthree\nfour\nfive", command=f"make {number}")
+        empty.reply(f"Done with {number}.\nMore of {number}.")
+    return empty
 
 
 def turn(number):

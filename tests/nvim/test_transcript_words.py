@@ -1,7 +1,5 @@
 """A transcript shows the original words: none loses a character to Markdown."""
 
-import pytest
-from transcript_files import Transcript
 from transcript_steps import show, wait_rendered
 
 VERBATIM = """\
@@ -11,11 +9,6 @@ cp ~/a~b src/**/*.ts lib/**/*.lua
 &lt;b&gt; and \\*escaped\\*
 call handlers[i](event) with (*p) of *.o:*.c
 f(*args, **kwargs) ~~gone~~ _G_ __a__"""
-
-
-@pytest.fixture
-def empty(tmp_path):
-    return Transcript(tmp_path / "home", tmp_path / "project")
 
 
 def test_words_that_look_like_markdown_are_shown_as_they_were_said(start_nvim, empty):

@@ -39,6 +39,13 @@ def begin(nvim, fake, command="Claude worktree fix"):
     return here.with_name("project.fix")
 
 
+@pytest.fixture
+def fixing(start, fake):
+    """A Neovim in the worktree of the branch `fix`, and that worktree."""
+    nvim = start()
+    return nvim, begin(nvim, fake)
+
+
 def done(nvim, *answers):
     """Runs `:Claude worktree done` and answers its questions by number; returns them."""
     nvim.answer(*answers)
@@ -133,9 +140,8 @@ def test_says_why_there_can_be_none(start, fake, tmp_path):
 
 
 @pytest.mark.every_nvim
-def test_done_merges_and_removes_all_of_it(start, fake):
-    nvim = start()
-    fix = begin(nvim, fake)
+def test_done_merges_and_removes_all_of_it(fixing):
+    nvim, fix = fixing
     commit(fix)
     (fix / ".env").write_text("secret")
     (question,) = done(nvim, 1)
@@ -151,9 +157,8 @@ def test_done_merges_and_removes_all_of_it(start, fake):
     assert not [name for name in names if "project.fix" in name]
 
 
-def test_done_keeps_what_the_user_wants_to_keep(start, fake):
-    nvim = start()
-    fix = begin(nvim, fake)
+def test_done_keeps_what_the_user_wants_to_keep(fixing):
+    nvim, fix = fixing
     commit(fix)
     done(nvim, -1)
     assert fix.exists() and nvim.lua("return #Ide.terminal.list()") == 1
@@ -166,9 +171,8 @@ def test_done_keeps_what_the_user_wants_to_keep(start, fake):
     assert not fix.exists() and git(nvim.project, "show", "fix:a.txt") == "three"
 
 
-def test_done_commits_what_is_not_committed_or_leaves_it(start, fake):
-    nvim = start()
-    fix = begin(nvim, fake)
+def test_done_commits_what_is_not_committed_or_leaves_it(fixing):
+    nvim, fix = fixing
     (fix / "new.txt").write_text("new\n")
     (question,) = done(nvim, 1)
     assert question["prompt"] == "Not committed in project.fix: new.txt"
@@ -179,9 +183,8 @@ def test_done_commits_what_is_not_committed_or_leaves_it(start, fake):
     assert not fix.exists()
 
 
-def test_done_stops_at_what_would_be_lost(start, fake, connect):
-    nvim = start()
-    fix = begin(nvim, fake)
+def test_done_stops_at_what_would_be_lost(fixing, connect):
+    nvim, fix = fixing
     # An unsaved buffer.
     nvim.keys("ihello<Esc>")
     nvim.wait("vim.bo.modified")
@@ -362,9 +365,8 @@ def test_a_folder_that_neovim_cannot_enter_is_told_without_a_trace(start, fake):
     assert nvim.lua("return vim.fn.tabpagenr('$')") == 1
 
 
-def test_done_says_what_git_says_and_leaves_things_as_they_were(start, fake):
-    nvim = start()
-    fix = begin(nvim, fake)
+def test_done_says_what_git_says_and_leaves_things_as_they_were(fixing):
+    nvim, fix = fixing
     (fix / "new.txt").write_text("new\n")
     done(nvim, 2, "")
     nvim.wait_notice("Nothing was committed: the message is empty. The worktree stays.")
@@ -392,9 +394,8 @@ def test_done_says_what_git_says_and_leaves_things_as_they_were(start, fake):
     assert git(nvim.project, "log", "-1", "--format=%s") == "Merge branch 'fix'"
 
 
-def test_a_session_in_the_background_is_the_one_of_its_worktree(start, fake, sessions):
-    nvim = start()
-    fix = begin(nvim, fake)
+def test_a_session_in_the_background_is_the_one_of_its_worktree(fixing, fake, sessions):
+    nvim, fix = fixing
     nvim.cmd("Claude close")
     nvim.cmd("ClaudeConnect")
     session = sessions.write(fix, ("fix it", "ok"), title="fix")
@@ -468,9 +469,8 @@ def test_worktrees_of_a_repository_are_made_one_after_another(start, fake, tmp_p
     assert len(nvim.notices()) == 1, nvim.notices()
 
 
-def test_done_tells_of_files_that_git_hides_or_that_came_later(start, fake):
-    nvim = start()
-    fix = begin(nvim, fake)
+def test_done_tells_of_files_that_git_hides_or_that_came_later(fixing):
+    nvim, fix = fixing
     commit(fix)
     git(fix, "update-index", "--skip-worktree", "a.txt")
     (fix / "a.txt").write_text("local\n")
@@ -500,9 +500,8 @@ def ask_later(nvim):
     return nvim.lua("return question")
 
 
-def test_done_names_text_that_was_not_sent(start, fake):
-    nvim = start()
-    fix = begin(nvim, fake)
+def test_done_names_text_that_was_not_sent(fixing, fake):
+    nvim, fix = fixing
     buf = nvim.lua("return Ide.terminal.list()[1]:bufnr()")
     nvim.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid(...))", buf)
     nvim.keys("ihalf a")
@@ -561,9 +560,8 @@ def test_done_ends_a_chat(begin_chat_with_stand_in, sessions, tmp_path):
     ]
 
 
-def test_done_names_jobs_of_other_terminals(start, fake):
-    nvim = start()
-    fix = begin(nvim, fake)
+def test_done_names_jobs_of_other_terminals(fixing):
+    nvim, fix = fixing
     nvim.cmd(f"tabprevious | terminal cd {fix} && echo there && exec sleep 300")
     nvim.wait_screen("there")
     nvim.wait("vim.uv.fs_readlink(('/proc/%d/cwd'):format(vim.b.terminal_job_pid)) ~= vim.fn.getcwd()")
@@ -578,9 +576,8 @@ def test_done_names_jobs_of_other_terminals(start, fake):
     assert fix.exists()
 
 
-def test_done_merges_into_the_branch_of_the_question(start, fake):
-    nvim = start()
-    fix = begin(nvim, fake)
+def test_done_merges_into_the_branch_of_the_question(fixing):
+    nvim, fix = fixing
     commit(fix)
     assert "1 commit not in main" in ask_later(nvim)
     git(nvim.project, "checkout", "-qb", "other")
@@ -589,9 +586,8 @@ def test_done_merges_into_the_branch_of_the_question(start, fake):
     assert fix.exists() and git(nvim.project, "show", "other:a.txt") == "one"
 
 
-def test_done_keeps_commits_that_lost_their_branch_meanwhile(start, fake):
-    nvim = start()
-    fix = begin(nvim, fake)
+def test_done_keeps_commits_that_lost_their_branch_meanwhile(fixing):
+    nvim, fix = fixing
     ask_later(nvim)
     git(fix, "checkout", "-q", "--detach")
     commit(fix)
@@ -607,9 +603,8 @@ def test_a_branch_goes_again_if_its_worktree_cannot_be_made(start, fake):
     assert branches(nvim) == ["main"]
 
 
-def test_done_stops_at_a_worktree_in_it(start, fake):
-    nvim = start()
-    fix = begin(nvim, fake)
+def test_done_stops_at_a_worktree_in_it(fixing):
+    nvim, fix = fixing
     git(fix, "worktree", "add", "-q", ".claude/worktrees/inner")
     nvim.cmd("Claude worktree done")
     nvim.wait_notice("The worktree inner is in this one: end it first.")
@@ -646,9 +641,8 @@ def test_done_says_that_git_keeps_a_branch(start, fake, tmp_path):
     assert not fix.exists() and branches(nvim) == ["fix", "main"]
 
 
-def test_done_twice_at_once_ends_it_once(start, fake):
-    nvim = start()
-    fix = begin(nvim, fake)
+def test_done_twice_at_once_ends_it_once(fixing):
+    nvim, fix = fixing
     commit(fix)
     nvim.answer(1, 1)
     nvim.lua("vim.cmd('Claude worktree done') vim.cmd('Claude worktree done')")
@@ -657,9 +651,8 @@ def test_done_twice_at_once_ends_it_once(start, fake):
     assert not fix.exists() and len(nvim.notices()) == 2
 
 
-def test_done_keeps_a_text_without_a_name(start, fake):
-    nvim = start()
-    fix = begin(nvim, fake)
+def test_done_keeps_a_text_without_a_name(fixing):
+    nvim, fix = fixing
     nvim.cmd("set nohidden | new")
     nvim.keys("ityped<Esc>")
     nvim.wait("vim.bo.modified and vim.fn.mode() == 'n'")

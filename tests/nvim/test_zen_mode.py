@@ -6,7 +6,6 @@ import pytest
 from chat_steps import start_with_stand_in
 from diff_steps import Diffs
 from review_steps import turn
-from transcript_files import Transcript
 
 from harness.fake_cli import FakeCli
 
@@ -94,13 +93,12 @@ def test_what_is_typed_after_a_chat_opened_goes_to_its_prompt(start_nvim, model,
 
 @pytest.mark.parametrize("zen", [ZEN, ZEN_MODE_NVIM], ids=["Snacks", "zen-mode.nvim"])
 @pytest.mark.parametrize("what", ["review", "transcript"])
-def test_what_was_asked_for_keeps_the_focus(start_nvim, connect, tmp_path, zen, what):
-    script = Transcript(tmp_path / "home", tmp_path / "project")
-    script.prompt("one")
+def test_what_was_asked_for_keeps_the_focus(start_nvim, connect, empty, zen, what):
+    empty.prompt("one")
     nvim = start_nvim(["b.txt"], files={"a.txt": "one\n", "b.txt": "two\n"})
     turn(nvim, connect(nvim), a_txt="ONE\n")
     nvim.lua(zen)
-    nvim.keys(":Claude review<CR>" if what == "review" else f":Claude transcript {script.id}<CR>")
+    nvim.keys(":Claude review<CR>" if what == "review" else f":Claude transcript {empty.id}<CR>")
     there = "vim.fn.tabpagenr() == 2" if what == "review" else "vim.bo.filetype == 'claude-transcript'"
     nvim.wait(there, what=f"the {what}")
     nvim.lua("vim.defer_fn(function() later = true end, 50)")
