@@ -334,7 +334,7 @@ function Source:describe(done)
 end
 
 function Source:edit_texts(tool_id, done)
-  if self.file and self.file.edit_texts then
+  if self.file then
     self.file:edit_texts(tool_id, done)
   else
     done()
@@ -342,7 +342,7 @@ function Source:edit_texts(tool_id, done)
 end
 
 function Source:known_agents()
-  return self.file and self.file.known_agents and self.file:known_agents() or {}
+  return self.file and self.file:known_agents() or {}
 end
 
 function Source:subagent(agent, cwd)

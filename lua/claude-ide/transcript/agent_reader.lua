@@ -105,7 +105,7 @@ local function load(view, agent)
   local function read_again()
     read(view, agent)
   end
-  if agent.agent and source.subagent then
+  if agent.agent then
     agent.source = source:subagent(agent.agent, view.cwd)
     agent.source.max_text = MAX_TEXT
     agent.source:open({

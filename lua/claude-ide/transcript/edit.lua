@@ -13,7 +13,7 @@ local SAYS = { before = "before this edit", after = "after this edit", back = "t
 ---@param tool_id string
 function M.open(source, tool_id)
   local request = guard.request()
-  local function show(texts, err)
+  source:edit_texts(tool_id, function(texts, err)
     if texts then
       -- Keys typed since the request are not meant for it.
       guard.when_requested("edit " .. tool_id, "An edit of a session", function()
@@ -24,12 +24,7 @@ function M.open(source, tool_id)
     else
       notice.info("The session did not record the file before and after this call.")
     end
-  end
-  if source.edit_texts then
-    source:edit_texts(tool_id, show)
-  else
-    show()
-  end
+  end)
 end
 
 return M

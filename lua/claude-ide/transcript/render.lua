@@ -114,7 +114,7 @@ local function agents_by_call(view)
   end
   local by_call = {} ---@type table<string, claude-ide.sessions.Agent>
   for _, source in ipairs(sources) do
-    for _, agent in ipairs(source.known_agents and source:known_agents() or {}) do
+    for _, agent in ipairs(source:known_agents()) do
       local call = agent.tool_use_id
       if call then
         by_call[call] = by_call[call] or agent

@@ -110,7 +110,7 @@ KINDS.agent = {
   go = function(view, target, _, how)
     local source = view.source
     local agent = render.agent_of(view, target.tool_id or "")
-    if not agent or not source.subagent then
+    if not agent then
       notice.info("This subagent has no file of its own.")
       return
     end

@@ -21,14 +21,14 @@
 ---@field messages fun(self: claude-ide.transcript.Source, ids: integer[], max_text: integer, done: claude-ide.sessions.Done<claude-ide.sessions.Message[]>) each text cut to `max_text` bytes
 ---@field draw fun(self: claude-ide.transcript.Source, request: claude-ide.transcript.DrawRequest, done: claude-ide.sessions.Done<table<integer, claude-ide.transcript.Drawn>>) by row: the first ones, as many as fit
 ---@field describe fun(self: claude-ide.transcript.Source, done: fun(about: claude-ide.transcript.About?)) its title; nil: not known yet. No callback if it never will be
+---@field edit_texts fun(self: claude-ide.transcript.Source, tool_id: string, done: claude-ide.sessions.Done<claude-ide.sessions.EditTexts>) the file before and after a call; nil without an error: not recorded
+---@field known_agents fun(self: claude-ide.transcript.Source): claude-ide.sessions.Agent[] its subagents
+---@field subagent fun(self: claude-ide.transcript.Source, agent: claude-ide.sessions.Agent, cwd?: string): claude-ide.transcript.Source
 ---
----Optional capabilities: branches, subagents, …
+---Optional capabilities: branches, …
 ---@field show_branch? fun(self: claude-ide.transcript.Source, through: integer, done: claude-ide.sessions.Done<claude-ide.sessions.Delta>)
 ---@field position? fun(self: claude-ide.transcript.Source, id: integer, done: claude-ide.sessions.Done<claude-ide.sessions.Position>) of a message
 ---@field message_at_line? fun(self: claude-ide.transcript.Source, line: integer, done: claude-ide.sessions.Done<integer>) for a search hit
----@field edit_texts? fun(self: claude-ide.transcript.Source, tool_id: string, done: claude-ide.sessions.Done<claude-ide.sessions.EditTexts>) the file before and after a call; nil without an error: not recorded
----@field known_agents? fun(self: claude-ide.transcript.Source): claude-ide.sessions.Agent[] its subagents
----@field subagent? fun(self: claude-ide.transcript.Source, agent: claude-ide.sessions.Agent, cwd?: string): claude-ide.transcript.Source
 ---@field sidechain? fun(self: claude-ide.transcript.Source, first: integer, done: claude-ide.sessions.Done<claude-ide.sessions.Row[]>) a subagent whose messages are among the session's
 ---@field facts? fun(self: claude-ide.transcript.Source): claude-ide.transcript.Fact[] for the winbar
 ---@field hide? fun() hides it with its other windows; nil: its window is closed
