@@ -70,7 +70,7 @@ def steps(nvim):
             local news, progress = {}, nil
             for _, session in ipairs({ ... }) do
               local item
-              progress, item = Ide.sessions_progress.step(progress, session, 99)
+              progress, item = Ide.requests_announce.step(progress, session, 99)
               news[#news + 1] = item or "nothing"
             end
             return news

@@ -6,10 +6,21 @@ local clock = lazy("claude-ide.base.clock")
 local ide_event = lazy("claude-ide.config.event")
 local notify = lazy("claude-ide.requests.notify")
 local own = lazy("claude-ide.terminal.own")
-local progress = lazy("claude-ide.sessions.progress")
 local sessions = lazy("claude-ide.sessions")
 
 local M = {}
+
+---State of a process.
+---@class claude-ide.sessions.Progress
+---@field id string the session
+---@field activity claude-ide.sessions.Activity
+---@field waiting_for? string
+---@field began? integer start of the current turn, Unix milliseconds
+
+---@class claude-ide.sessions.News
+---@field kind "working"|"waiting"|"idle"
+---@field previous? string session that the process was in before
+---@field took? integer milliseconds of the turn that has ended
 
 ---By process. A disconnected one is kept for a moment: the CLI reconnects at `/clear`, which is no change.
 ---@type table<integer, claude-ide.sessions.Progress>
@@ -38,6 +49,35 @@ local function tell(ours, news)
   notify.consider(ours, news)
 end
 
+---What a state of a session tells beside the last one of its process.
+---@param before? claude-ide.sessions.Progress nil: the process is new
+---@param session claude-ide.sessions.Live running
+---@param now integer Unix milliseconds
+---@return claude-ide.sessions.Progress after
+---@return claude-ide.sessions.News? news nil: no change
+function M.step(before, session, now)
+  local state = session.state
+  local after = { id = session.id, activity = state.activity, waiting_for = state.waiting_for }
+  local moved = before ~= nil and before.id ~= session.id
+  local began = before and not moved and before.began or nil
+  local took
+  if state.activity ~= "idle" then
+    after.began = began or state.since or now
+  elseif began then
+    took = math.max((state.since or now) - began, 0)
+  end
+  if
+    before
+    and not moved
+    and before.activity == after.activity
+    and before.waiting_for == after.waiting_for
+  then
+    return after, nil
+  end
+  local kind = state.activity --[[@as "working"|"waiting"|"idle"]]
+  return after, { kind = kind, previous = moved and before and before.id or nil, took = took }
+end
+
 ---Compares the sessions of this Neovim with their last state, and reports changes.
 function M.update()
   local present, news, now = {}, {}, clock.now()
@@ -46,7 +86,7 @@ function M.update()
   end
   for _, ours in ipairs(own.list()) do
     local session = ours.session
-    local after, item = progress.step(known[session.pid], session, now)
+    local after, item = M.step(known[session.pid], session, now)
     present[session.pid] = after
     if item then
       news[#news + 1] = { ours = ours, item = item }

@@ -3,7 +3,30 @@
 
 local lazy = require("claude-ide.lazy")
 local drawn = lazy("claude-ide.transcript.drawn")
-local fences = lazy("claude-ide.transcript.fences")
+
+---An open code block.
+---@class claude-ide.transcript.Fence
+---@field mark string that opened it
+---@field language string
+
+---@param open? claude-ide.transcript.Fence before the line
+---@param line string
+---@return claude-ide.transcript.Fence? open after it
+---@return boolean is_mark the line opens or closes a block
+local function fence_after(open, line)
+  local mark, info = line:match("^%s*(```+)%s*([^`]*)$")
+  if not mark then
+    mark, info = line:match("^%s*(~~~+)%s*(.*)$")
+  end
+  if not mark then
+    return open, false
+  elseif not open then
+    return { mark = mark, language = ((info or ""):match("^[%w_+#-]+") or ""):lower() }, true
+  elseif info == "" and #mark >= #open.mark and mark:sub(1, 1) == open.mark:sub(1, 1) then
+    return nil, true
+  end
+  return open, false
+end
 
 ---@class claude-ide.transcript.Piece
 ---@field row integer first row, within the text
@@ -86,7 +109,7 @@ end
 ---@param line string
 function Pieces:put_prose(line)
   local is_mark
-  self.fence, is_mark = fences.after(self.fence, line)
+  self.fence, is_mark = fence_after(self.fence, line)
   local is_row = not is_mark and not self.fence and self.language == "markdown" and drawn.is_row(line)
   if is_row then
     return self:put_row(line)

@@ -4,7 +4,6 @@ local lazy = require("claude-ide.lazy")
 local agent_reader = lazy("claude-ide.transcript.agent_reader")
 local branch = lazy("claude-ide.transcript.branch")
 local bus = lazy("claude-ide.base.bus")
-local edit = lazy("claude-ide.transcript.edit")
 local file_link = lazy("claude-ide.ui.file_link")
 local guard = lazy("claude-ide.ui.guard")
 local key = lazy("claude-ide.ui.key")
@@ -14,6 +13,7 @@ local notice = lazy("claude-ide.base.notice")
 local open_views = lazy("claude-ide.transcript.open_views")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local render = lazy("claude-ide.transcript.render")
+local two_texts = lazy("claude-ide.ui.diffview.two_texts")
 local viewport = lazy("claude-ide.transcript.viewport")
 
 local M = {}
@@ -77,13 +77,34 @@ KINDS.file = {
   end,
 }
 
+local SAYS = { before = "before this edit", after = "after this edit", back = "the transcript" }
+
+---Shows what a tool call changed.
+---@param source claude-ide.transcript.Source that has the call
+---@param tool_id string
+local function show_edit(source, tool_id)
+  local request = guard.request()
+  source:edit_texts(tool_id, function(texts, err)
+    if texts then
+      -- Keys typed since the request are not meant for it.
+      guard.when_requested("edit " .. tool_id, "An edit of a session", function()
+        two_texts.show({ path = texts.path, before = texts.before, after = texts.after, says = SAYS })
+      end, request)
+    elseif err then
+      notice.error("This edit cannot be shown: " .. err)
+    else
+      notice.info("The session did not record the file before and after this call.")
+    end
+  end)
+end
+
 KINDS.edit = {
   enter = function(view, target)
     local tool_id = target.tool_id
     if not tool_id then
       return false
     end
-    edit.open(target.owner or view.source, tool_id)
+    show_edit(target.owner or view.source, tool_id)
   end,
   go = KINDS.file.go,
 }
