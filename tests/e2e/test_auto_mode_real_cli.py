@@ -146,8 +146,7 @@ def test_the_diff_of_a_refused_edit_has_the_reason(start_lab):
     lab.say(("Write", {"file_path": str(far), "content": "new\n"}))
     lab.nvim.wait_screen(f"Auto mode refused: {REASON}")
     lab.nvim.wait_kind("proposal")
-    lab.nvim.keys_count()
-    lab.nvim.keys("ZZ")
+    lab.nvim.keys("ZZ", counts=True)
     lab.nvim.wait(far.exists, what="what was accepted")
 
 

@@ -102,8 +102,7 @@ def test_a_command_of_the_model_cannot_speak_as_the_mod(bridged, mock_api):
     command = {"command": f"{sys.executable} {attack}", "description": "Look"}
     mock_api.script(Reply(calls=[("Bash", command)]), Reply(text="Tried."))
     send(nvim, "attack")
-    nvim.keys_count()
-    nvim.keys("<C-\\><C-n>")
+    nvim.keys("<C-\\><C-n>", counts=True)
     nvim.cmd("wincmd p")
     nvim.wait_kind("question")
     nvim.wait_screen("allow once")

@@ -79,6 +79,5 @@ def test_a_resolved_conflict_is_a_proposal(start_with_claude, mock_api):
     assert "@a.py#L2-6 Resolve this merge conflict" in last_prompt(mock_api)
     assert (nvim.project / "a.py").read_text() == text
     nvim.wait_kind("proposal")
-    nvim.keys_count()
-    nvim.keys("ZZ")
+    nvim.keys("ZZ", counts=True)
     nvim.wait(lambda: (nvim.project / "a.py").read_text() == "one\nab\ntwo\n", what="the edit")

@@ -70,8 +70,7 @@ def an_edit_is_accepted(day, between):
     day.lab.ask(*day.edit(old, new), kind="proposal")
     day.nvim.wait_screen("ZZ accept")
     between()
-    day.nvim.keys_count()
-    day.nvim.keys("ZZ")
+    day.nvim.keys("ZZ", counts=True)
     day.nvim.wait(lambda: new in day.text() and new in day.nvim.lines(), what="the edit in the file and its buffer")
     day.nvim.wait(IDLE, what="the turn to be over")
 

@@ -100,8 +100,7 @@ def once_nothing_is_served_who_takes_the_port_is_asked_nothing(nvim, site, mock_
         nvim.lua("Ide.terminal.back()")  # the CLI's own dialog is there
         nvim.wait_kind("question")
         assert not made.exists() and not came(other)
-        nvim.keys_count()
-        nvim.keys("y")
+        nvim.keys("y", counts=True)
         nvim.wait(made.exists, what="what was allowed")
         nvim.wait_screen("Made later.")
         assert not came(other), "and what Claude says goes nowhere else"

@@ -133,8 +133,10 @@ class Nvim:
         """Runs an Ex command as if from a script."""
         self._request("nvim_command", command)
 
-    def keys(self, keys: str) -> None:
-        """Types keys in Vim notation through the terminal. `<` itself is `<lt>`."""
+    def keys(self, keys: str, *, counts: bool = False) -> None:
+        """Types keys in Vim notation through the terminal. `<` itself is `<lt>`. `counts`: after `keys_count`."""
+        if counts:
+            self.keys_count()
         self.terminal.keys(keys)
 
     def input(self, keys: str) -> None:

@@ -464,8 +464,7 @@ def test_one_that_wants_a_sign_in_for_a_prompt_gets_it_and_the_prompt_is_kept(be
     wait_idle(nvim)
     say(nvim, "FAIL -32000 Authentication required")
     nvim.wait_screen("<CR> choose")
-    nvim.keys_count()
-    nvim.keys("1<CR>")
+    nvim.keys("1<CR>", counts=True)
     wait_text(nvim, "Robot is signed in.")
     shown = text(nvim)
     assert "Robot requires a sign-in: Authentication required." in shown and "- In the browser" in shown

@@ -67,8 +67,7 @@ def test_a_key_that_a_method_takes_is_asked_for_once_and_shown_nowhere(start_nvi
         start_nvim, tmp_path, setup={"auth": True, "authMethods": [{"id": "web", "name": "Web"}, method]}
     )
     nvim.wait_screen("<CR> choose")
-    nvim.keys_count()
-    nvim.keys("2<CR>")
+    nvim.keys("2<CR>", counts=True)
     nvim.wait_screen("API key, for Robot alone:")
     nvim.keys(" sesame<CR>")
     wait_idle(nvim)
@@ -103,8 +102,7 @@ def test_no_key_is_no_answer(start_nvim, tmp_path, keys):
     method = {"id": "key", "name": "API key", "_meta": {"api-key": {}}}
     nvim = acp_steps.begin(start_nvim, tmp_path, setup={"auth": True, "authMethods": [method]})
     nvim.wait_screen("<CR> choose")
-    nvim.keys_count()
-    nvim.keys("1<CR>")
+    nvim.keys("1<CR>", counts=True)
     nvim.wait_screen("API key, for Robot alone:")
     nvim.keys(keys)
     nvim.wait_screen("Not signed in to Robot.")

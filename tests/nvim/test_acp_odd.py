@@ -57,8 +57,7 @@ def decide(nvim, words, key):
     before = len(answers(nvim))
     say(nvim, words)
     nvim.wait_kind("question")
-    nvim.keys_count()
-    nvim.keys(key)
+    nvim.keys(key, counts=True)
     nvim.wait(lambda: len(answers(nvim)) > before, what="the answer")
     wait_idle(nvim)
     return answers(nvim)[-1]["outcome"]
@@ -197,8 +196,7 @@ def test_a_nul_in_a_question_is_shown_as_one(begin_acp):
     say(nvim, permission(options=options, **call))
     nvim.wait_screen("rm^@ -rf")
     nvim.wait_kind("question")
-    nvim.keys_count()
-    nvim.keys("y")
+    nvim.keys("y", counts=True)
     nvim.wait(lambda: answers(nvim) == [{"outcome": {"outcome": "selected", "optionId": "x"}}], what="the answer")
     wait_idle(nvim)
     schema = {"type": "object", "properties": {"a\0b": {"type": "string", "title": "t\0u", "description": "d\0e"}}}
@@ -219,8 +217,7 @@ def test_sessions_of_any_name_are_listed(start_nvim, tmp_path):
     for line in ("1  A new session", "2  two lines", "3  nul ^@ here", "4  s2"):
         nvim.wait_screen(line)
     assert "│5 " not in "\n".join(nvim.screen())
-    nvim.keys_count()
-    nvim.keys("3<CR>")
+    nvim.keys("3<CR>", counts=True)
     wait_idle(nvim)
     assert acp_steps.read(tmp_path, "session/load")[0]["sessionId"] == "s1"
 

@@ -143,8 +143,7 @@ def test_what_was_allowed_is_not_reported(begin_acp, tmp_path, option):
     options = [{"optionId": option, "name": "Allow", "kind": kinds[option]}]
     say(nvim, permission(title="Edit", kind="edit", options=options))
     nvim.wait_kind("question")
-    nvim.keys_count()
-    nvim.keys("1")
+    nvim.keys("1", counts=True)
     wait_idle(nvim)
     warned = does(nvim, call("c1" if option == "once" else "c2", "edit", [path], does=[write(path, "two\n")]))
     assert warned == []

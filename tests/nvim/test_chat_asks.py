@@ -30,8 +30,7 @@ def a_plan_that_was_changed_is_the_one_that_is_carried_out(nvim, mock_api):
     )
     nvim.wait("vim.fn.bufname() == 'Claude (plan)'", what="the plan")
     assert nvim.lines() == ["# Plan", "do it"]
-    nvim.keys_count()
-    nvim.keys("Godo it well<Esc><CR>")
+    nvim.keys("Godo it well<Esc><CR>", counts=True)
     wait_text(nvim, "\ngoing")
     assert mock_api.seen("do it well")
     nvim.wait("Ide.chat.current().mode == 'default'", what="the mode")

@@ -181,8 +181,7 @@ def test_who_has_chosen_what_to_allow_is_back_at_the_prompt(asked):
     nvim = asked(permission_suggestions=[RULE])
     nvim.keys("q<C-w>b:Claude chat<CR>")
     nvim.wait_kind("question")
-    nvim.keys_count()
-    nvim.keys("a")
+    nvim.keys("a", counts=True)
     nvim.wait_kind("choices")
     nvim.keys("<CR>")
     answer(nvim)
@@ -289,8 +288,7 @@ def test_what_was_changed_in_a_plan_outlives_its_buffer(asked):
         nvim.cmd(end)
         nvim.cmd("Claude chat")
         assert nvim.lines() == ["make it", "well", "as I want it"], end
-    nvim.keys_count()
-    nvim.keys("<CR>")
+    nvim.keys("<CR>", counts=True)
     assert answer(nvim)["updatedInput"]["plan"] == "make it\nwell\nas I want it"
 
 
@@ -404,12 +402,10 @@ def test_a_question_comes_to_who_has_stopped_writing_a_prompt(background, words)
     nvim.wait(f"vim.fn.mode() == 'i' and vim.api.nvim_get_current_line() == '{words}'")
     nvim.wait_kind("question")
     nvim.wait("vim.fn.mode() == 'n'", what="insert mode to be left")
-    nvim.keys_count()
-    nvim.keys("n")
+    nvim.keys("n", counts=True)
     nvim.wait(lambda: answered(nvim)[:1] == [("before", "deny")], what="the answer")
     nvim.wait_kind("question")
-    nvim.keys_count()
-    nvim.keys("n")
+    nvim.keys("n", counts=True)
     nvim.wait(
         "vim.fn.mode() == 'i' and (vim.b.claude_ide or {}).kind == 'prompt'", what="the prompt to be gone on with"
     )

@@ -83,8 +83,7 @@ def what_it_does_is_told_and_in_the_list_of_sessions(nvim, mock_api):
 def a_form_of_a_server_is_filled_in_and_sent(nvim, mock_api):
     nvim.wait_screen("Which trip?")
     nvim.wait_kind("question")
-    nvim.keys_count()
-    nvim.keys("y")
+    nvim.keys("y", counts=True)
     nvim.wait_screen("is missing")
     nvim.answer("Nowhere")
     nvim.keys("<CR>")

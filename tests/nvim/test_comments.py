@@ -388,8 +388,7 @@ def test_comments_are_sent_once_and_shown_in_one_preview(start_nvim):
     nvim.cmd("Claude comments send")
     assert nvim.lines()[0] == "mine" and nvim.lua("return #vim.api.nvim_list_wins()") == 2
     mark_sent(nvim, 1, "hello")
-    nvim.keys_count()
-    nvim.keys("ZZ")
+    nvim.keys("ZZ", counts=True)
     nvim.wait_notice("Comment 1 does not wait any more")
     assert nvim.lua("return #sent") == 0
 
@@ -404,8 +403,7 @@ def test_an_edited_preview_that_is_not_sent_opens_again(start_nvim, obstacle):
     to_send(nvim)
     if obstacle != "nobody":
         mark_sent(nvim, 1, "hello")
-    nvim.keys_count()
-    nvim.keys("Gomine<Esc>:wq<CR>")
+    nvim.keys("Gomine<Esc>:wq<CR>", counts=True)
     nvim.wait_notice("Not sent: " if obstacle == "nobody" else "Comment 1 does not wait any more")
     nvim.wait_kind("round")
     assert nvim.lines()[-2:] == ["hello", "mine"]
@@ -464,8 +462,7 @@ def test_what_a_comment_names_with_a_hash_is_completed_and_sent_along(start_nvim
     nvim.keys("<C-n><C-y>2-3<Esc>ZZ")
     wait_shown(nvim, (2, "▎you: as in #lines:b.txt:2-3 (not sent)"))
     to_send(nvim)
-    nvim.keys_count()
-    nvim.keys("ZZ")
+    nvim.keys("ZZ", counts=True)
     nvim.wait_notice("Sent 1 comment to Claude.")
     message, read = nvim.lua("return sent").split("\n\n<ide_selection", 1)
     assert message == "A comment" + BEGINNING + "[1] a.txt:2\n> #lines:b.txt:1-2\nas in #lines:b.txt:2-3"
@@ -484,8 +481,7 @@ def test_each_way_to_write_the_preview_sends_it(start_nvim, keys):
     nvim.lua(OUTBOX)
     write(nvim, 2, "first")
     to_send(nvim)
-    nvim.keys_count()
-    nvim.keys(keys)
+    nvim.keys(keys, counts=True)
     nvim.wait_notice("Sent 1 comment to Claude.")
     more = "\nx" if "x<Esc>" in keys else ""
     assert nvim.lua("return sent") == ["A comment" + BEGINNING + "[1] a.txt:2\n> two\nfirst" + more]
@@ -499,8 +495,7 @@ def test_a_comment_that_is_removed_from_the_preview_waits_whatever_another_says(
     write(nvim, 2, "see<CR>[2] in the list")
     write(nvim, 4, "other")
     to_send(nvim)
-    nvim.keys_count()
-    nvim.keys("/^.2. a.txt<CR>dGZZ")
+    nvim.keys("/^.2. a.txt<CR>dGZZ", counts=True)
     nvim.wait_notice("Sent 1 comment to Claude.")
     assert nvim.lua("return sent") == ["A comment" + BEGINNING + "[1] a.txt:2\n> two\nsee\n [2] in the list"]
     assert [thread["state"] for thread in threads(nvim)] == ["sent", "draft"]
@@ -520,8 +515,7 @@ def test_a_preview_sends_no_words_that_the_user_has_changed_since(start_nvim):
     nvim.keys("Gox<Esc><C-w>w")
     write(nvim, 4, "!")
     to_send(nvim)
-    nvim.keys_count()
-    nvim.keys("ZZ")
+    nvim.keys("ZZ", counts=True)
     nvim.wait_notice("Comment 2 has other words now: close this with `q`, and send again.")
     assert nvim.lua("return sent") == []
 
@@ -538,8 +532,7 @@ def test_a_round_on_what_another_session_changed_goes_where_the_user_says(start_
     write(nvim, 2, "hello")
     nvim.keys(":Claude comments send<CR>")
     nvim.wait_kind("round")
-    nvim.keys_count()
-    nvim.keys("ZZ")
+    nvim.keys("ZZ", counts=True)
     nvim.wait_screen("“The other” (other, where the comments belong)")
     nvim.wait_screen("“The current” (current)")
     nvim.keys("q")
@@ -836,8 +829,7 @@ def test_a_comment_on_a_proposal_stays_with_the_file(start_nvim, connect):
     nvim.cmd("Claude comments yank")
     assert "[1] (question) a.txt:2 (in the proposal)\n> TWO\n" in nvim.lua("return vim.fn.getreg('\"')")
     nvim.wait_screen(re.compile(r"TWO +▎you: why capitals\? \(not sent\)"))  # at the line's end: the windows stay level
-    nvim.keys_count()
-    nvim.keys("ZZ")
+    nvim.keys("ZZ", counts=True)
     client.result(opened)
     path.write_text(proposed)
     nvim.wait(lambda: nvim.lines() == proposed.splitlines(), what="the file to be reloaded")

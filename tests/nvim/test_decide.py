@@ -194,8 +194,7 @@ def test_a_question_in_the_terminal_waits_for_the_file_of_its_program(start_nvim
     nvim.wait("vim.fn.bufname() == 'a.txt'", what="the terminal")
     nvim.keys(":split b.txt<CR>")
     nvim.wait_kind("question")
-    nvim.keys_count()
-    nvim.keys("y")
+    nvim.keys("y", counts=True)
     assert output(client, call) == {"behavior": "allow"}
 
 
@@ -275,8 +274,7 @@ def test_a_question_that_was_put_off_holds_up_no_other(lab, put_off):
     def put_off_question(name):
         nvim.wait_kind("question")
         nvim.wait_screen(f"make {name}")
-        nvim.keys_count()
-        nvim.keys(put_off)
+        nvim.keys(put_off, counts=True)
 
     asked("make first")
     nvim.wait_kind("question")
@@ -288,8 +286,7 @@ def test_a_question_that_was_put_off_holds_up_no_other(lab, put_off):
     asked("make third")
     nvim.wait_kind("question")
     nvim.wait_screen("make third")
-    nvim.keys_count()
-    nvim.keys("y")
+    nvim.keys("y", counts=True)
     assert output(client, calls[2]) == {"behavior": "allow"}
     nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the file to have the focus")
     for name, call in zip(("first", "second"), calls, strict=False):
@@ -299,8 +296,7 @@ def test_a_question_that_was_put_off_holds_up_no_other(lab, put_off):
             nvim.keys("<CR>")
         nvim.wait_kind("question")
         nvim.wait_screen(f"make {name}")
-        nvim.keys_count()
-        nvim.keys("y")
+        nvim.keys("y", counts=True)
         assert output(client, call) == {"behavior": "allow"}
 
 
@@ -321,8 +317,7 @@ def test_a_question_outlives_the_diff_that_was_accepted_before_it(lab, kind):
     nvim.wait("Ide.guard_closing.staying() == nil", what="the diff to go")
     nvim.wait("vim.fn.bufwinid('a.txt') > 0 or vim.fn.tabpagenr('$') == 2", what="the file behind it")
     assert nvim.lua("return (vim.b.claude_ide or {}).kind") == kind
-    nvim.keys_count()
-    nvim.keys("y" if kind == "question" else "<CR>")
+    nvim.keys("y" if kind == "question" else "<CR>", counts=True)
     assert output(client, call)["behavior"] == "allow"
     nvim.wait("vim.fn.expand('%:t') == 'a.txt' and vim.fn.tabpagenr('$') == 1", what="the file as it was")
 
@@ -341,8 +336,7 @@ def test_a_question_whose_window_goes_without_an_answer_is_shown_again(lab):
         nvim.wait(f"vim.api.nvim_get_current_win() ~= {win}")
         nvim.wait_kind("question")
         assert nvim.notices() == []
-    nvim.keys_count()
-    nvim.keys(":q<CR>")
+    nvim.keys(":q<CR>", counts=True)
     nvim.wait_notice("The question waits: `:Claude decide` shows it again.")
     nvim.keys(":Claude decide<CR>")
     nvim.wait_kind("question")
@@ -383,8 +377,7 @@ def test_whoever_comes_from_a_terminal_types_on_there(lab):
         nvim.keys("<C-g>")
         nvim.wait_kind("question")
         nvim.wait("vim.api.nvim_get_mode().mode == 'n'")
-        nvim.keys_count()
-        nvim.keys(end)
+        nvim.keys(end, counts=True)
         if end == "y":
             assert output(client, call) == {"behavior": "allow"}
         nvim.wait("vim.api.nvim_get_mode().mode == 't'", what="the terminal to take what is typed")
@@ -650,8 +643,7 @@ def test_a_plan_is_neither_decided_nor_lost_by_writing_and_quitting(lab):
         assert nvim.lines() == ["# It", "make it", "as I want it"]
     nvim.cmd("tab split | tabonly")  # its window goes, though the user is not in it
     nvim.wait_kind("plan")
-    nvim.keys_count()
-    nvim.keys("<CR>")
+    nvim.keys("<CR>", counts=True)
     assert output(client, call)["updatedInput"]["plan"] == "# It\nmake it\nas I want it"
 
 

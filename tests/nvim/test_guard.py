@@ -418,8 +418,7 @@ def test_what_a_user_goes_on_typing_decides_nothing_in_what_opens_meanwhile(star
     nvim.keys(f"{keys}:let g:typed = 1<CR>")
     nvim.wait("vim.g.typed == 1")
     assert nvim.lua(f"return {answers}") in ([], {})
-    nvim.keys_count()
-    nvim.keys(keys)
+    nvim.keys(keys, counts=True)
     nvim.wait(lambda: nvim.lua(f"return {answers}") == [outcome], what="the answer")
 
 

@@ -175,8 +175,7 @@ def test_what_somebody_goes_on_typing_accepts_no_proposal_that_came_meanwhile(ed
     nvim.keys(":w<CR>:let g:typed = 1<CR>")
     nvim.wait("vim.g.typed == 1")
     assert nvim.lua("return Ide.proposal.count()") == 1
-    nvim.keys_count()
-    nvim.keys(":w<CR>")
+    nvim.keys(":w<CR>", counts=True)
     nvim.wait(lambda: lines(nvim) == ["one", "TWO", "three", "four", "ive"], what="the proposal to be accepted")
 
 
@@ -316,8 +315,7 @@ def test_an_answer_without_text_to_put_there_is_shown(edit, model):
     model.script(Reply("I would rather **not**."))
     nvim = edit("2Claude edit louder")
     nvim.wait_screen("I would rather")
-    nvim.keys_count()
-    nvim.keys("q")
+    nvim.keys("q", counts=True)
     nvim.wait("#vim.api.nvim_list_wins() == 1")
     assert lines(nvim) == TEXT.splitlines()
 

@@ -253,8 +253,7 @@ def test_an_undo_that_is_ready_when_the_user_types_asks_when_they_are_done(compa
     assert path.read_text() == "by a command\n"
     nvim.keys("<Esc>")
     nvim.wait_screen("Undo in 1 file")
-    nvim.keys_count()
-    nvim.keys("1<CR>")
+    nvim.keys("1<CR>", counts=True)
     nvim.wait(lambda: path.read_text() == "b\n", what="the undo")
     assert nvim.lines()[:3] == ["1", "2", "line 1"]
 
