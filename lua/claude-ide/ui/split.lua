@@ -449,7 +449,8 @@ local function moved(wanted, mods)
   if axis ~= before and type(size) == "number" and size >= 1 then
     size = math.min(size / vim.o[before.total], 0.5)
   end
-  return vim.tbl_extend("force", wanted, { side = SIDE[modifiers.direction(mods)], size = size })
+  local there = { side = SIDE[modifiers.direction(mods)], size = size }
+  return vim.tbl_extend("force", wanted, there) --[[@as claude-ide.ui.Side]]
 end
 
 ---Opens a window, which keeps its room. At a side of the screen all others give some in proportion to their sizes, except those of a
