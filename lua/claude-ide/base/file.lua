@@ -36,6 +36,16 @@ function M.key(stat)
   return stat and ("%d.%d %d %d"):format(stat.mtime.sec, stat.mtime.nsec, stat.size, stat.ino) or nil
 end
 
+---The kernel's clock for file times lags by at most one tick.
+M.TICK_MS = 20
+
+---When a file last changed, which no program can set.
+---@param stat uv.fs_stat.result
+---@return number milliseconds since the epoch
+function M.changed_at(stat)
+  return stat.ctime.sec * 1000 + stat.ctime.nsec / 1e6
+end
+
 ---@param path string
 ---@return string? key nil: there is no file
 function M.key_now(path)

@@ -19,8 +19,6 @@ local M = {}
 
 ---Limit of files named in one warning.
 local MOST_NAMED = 20
----The kernel's clock for file times lags by at most one tick.
-local TICK_S = 0.02
 
 ---What the user decided on a chat's writes.
 ---@class claude-ide.unapproved.Writes
@@ -82,7 +80,7 @@ local function was_touched(writes, path, began, has_failed)
   if not stat then
     return not has_failed and not writes.absent[path] -- deleted, or moved
   end
-  return stat.type ~= "directory" and stat.ctime.sec + stat.ctime.nsec / 1e9 + TICK_S >= began / 1000
+  return stat.type ~= "directory" and file.changed_at(stat) + file.TICK_MS >= began
 end
 
 ---The files that a call changed without leave.
@@ -293,7 +291,7 @@ local function command_at(terminal, began, at)
   local command ---@type string?
   for _, call in ipairs(terminal.calls) do
     local start, over = call.start or 0, call["end"] or 0
-    if start - TICK_S * 1000 <= at and at <= over + TICK_S * 1000 then
+    if start - file.TICK_MS <= at and at <= over + file.TICK_MS then
       if not call.command or command then
         return nil
       end
@@ -314,8 +312,8 @@ function M.found(client, turn, path)
   if not terminal or not stat or not turn then
     return
   end
-  local began, at = turn.began, stat.ctime.sec * 1000 + stat.ctime.nsec / 1e6
-  if at + TICK_S * 1000 < began then
+  local began, at = turn.began, file.changed_at(stat)
+  if at + file.TICK_MS < began then
     return -- it changed in an earlier turn
   end
   vim.defer_fn(function()

@@ -4,6 +4,7 @@ local lazy = require("claude-ide.lazy")
 local checkpoints = lazy("claude-ide.edits.journal.checkpoints")
 local client_transcripts = lazy("claude-ide.sessions.client_transcripts")
 local counted = lazy("claude-ide.base.counted")
+local ide_file = lazy("claude-ide.base.file")
 local notice = lazy("claude-ide.base.notice")
 local paths = lazy("claude-ide.base.path")
 local pending = lazy("claude-ide.edits.journal.pending")
@@ -14,8 +15,8 @@ local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
 
----How long after its call a command may still write, and how much earlier than the call a file's time may be.
-local AFTER_MS, BEFORE_MS = 1000, 50
+---How long after its call a command may still write.
+local AFTER_MS = 1000
 
 ---@class claude-ide.journal.Watched one turn
 ---@field client integer
@@ -85,9 +86,9 @@ end
 ---@return boolean
 local function changed_by_command(path, ran)
   local stat = vim.uv.fs_lstat(path)
-  local at = stat and stat.ctime.sec * 1000 + stat.ctime.nsec / 1e6
+  local at = stat and ide_file.changed_at(stat)
   return vim.iter(ran):any(function(time)
-    return not at or at >= time.start - BEFORE_MS and (not time["end"] or at <= time["end"] + AFTER_MS)
+    return not at or at >= time.start - ide_file.TICK_MS and (not time["end"] or at <= time["end"] + AFTER_MS)
   end)
 end
 
