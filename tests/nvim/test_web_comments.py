@@ -1,7 +1,7 @@
 """Threads of comments for clients of the page's socket, and what they do with them. The CLI is a stand-in."""
 
 import pytest
-from test_web_write import begin, fake, inside, pasted, typed  # noqa: F401
+from test_web_write import begin, inside, pasted, typed  # noqa: F401
 
 # ruff: noqa: F811 (fixtures)
 pytestmark = pytest.mark.dealt
