@@ -541,6 +541,24 @@ def test_a_changed_command_that_the_cli_would_not_run_as_it_is_is_not_allowed(ch
 
 
 @pytest.mark.every_nvim
+@pytest.mark.parametrize("what", ["a changed command", "a reason"])
+def test_what_is_typed_for_a_question_that_others_end_stays_with_the_user(lab, what):
+    nvim, client = lab
+    nvim.keep_notices()
+    call = ask(client, command="make it")
+    nvim.wait_kind("question")
+    nvim.keys("eAself" if "command" in what else "rmake itself")
+    nvim.wait_screen("make itself")
+    client.cancel(call)
+    nvim.wait(f"{PENDING} == 0", what="the question to go with its call")
+    nvim.keys(" up<Esc>:w<CR>" if "command" in what else " up<CR>")
+    nvim.wait_notice("The request has ended. Your text is in")
+    assert nvim.lua("return vim.fn.getreg('\"')") == "make itself up"
+    nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the file to have the focus again")
+    assert nvim.lines() == ["one"]
+
+
+@pytest.mark.every_nvim
 @pytest.mark.parametrize("quit", [":q<CR>", "ZQ", ":set autowriteall | q<CR>"])
 def test_whoever_quits_a_changed_command_is_back_and_has_lost_nothing(changing, quit):
     nvim, client, begin = changing

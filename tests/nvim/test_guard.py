@@ -317,6 +317,7 @@ function requester()
   return Ide.requests.requester({
     name = "Claude", writes = "agent", tell = function() end, cannot_hear = function() end,
     answer = function(_, answer) answers[#answers + 1] = answer and answer.outcome or "none" end,
+    asks_here = function() return vim.bo.buftype == "terminal" end,
   })
 end
 """
@@ -535,3 +536,133 @@ def test_a_question_that_comes_before_insert_mode_is_resumed_gives_it_back_too(n
     nvim.wait("questions == 2 and vim.fn.mode() == 'n'", what="another one, as soon as the prompt is returned to")
     nvim.keys("q")
     nvim.wait("vim.fn.mode() == 'i' and #vim.api.nvim_list_wins() == 1", what="the prompt to be gone on with")
+
+
+# ── a window that others close under the user's typing ──
+
+
+def typed_into(nvim, open_request, kind, keys):
+    """Opens a request from where the user is, and types into it."""
+    for mode in "nit":
+        nvim.cmd(f"{mode}noremap <F5> <Cmd>let g:typed += 1<CR>")
+    nvim.lua("vim.g.typed = 0 Ide.guard_times.closed = 1e6")
+    open_request(nvim)
+    nvim.wait_kind(kind)
+    nvim.keys_count()
+    nvim.keys(keys)
+    nvim.wait(lambda: nvim.mode()[0] != "n" or nvim.mode() == "no", what="the mode that the keys lead to")
+
+
+def end_by_others(nvim, then):
+    """Ends the request, as its sender does, and types on once its window has gone."""
+    win = nvim.lua("return vim.api.nvim_get_current_win()")
+    nvim.lua("Ide.requests.cancel(Ide.requests.pending()[1])")
+    nvim.wait(f"not vim.api.nvim_win_is_valid({win})", what="the window to go")
+    nvim.keys(then + "\x1b[15~")
+    nvim.wait("vim.g.typed == 1", what="the keys to be handled")
+
+
+BEFORE = {"a file": None, "a terminal": "vsplit | terminal cat"}
+TYPED_INTO = {
+    "a plan": (other(PLAN), "plan", "Gomine", "Your text is in", {}),
+    "a plan, at a menu": (other(PLAN), "plan", "Gomine mint mi<C-n>", "Your text is in", {}),
+    "a plan, selecting": (other(PLAN), "plan", "Gomine<Esc>V", "Your text is in", {}),
+    "a plan, at an operator": (other(PLAN), "plan", "Gomine<Esc>d", "Your text is in", {}),
+    "a diff, at an operator": (diff, "proposal", "Gomine<Esc>d", "Your edits to the proposal", {}),
+    "a diff": (diff, "proposal", "Gomine", "Your edits to the proposal", {}),
+    "a diff, here": (diff, "proposal", "Gomine", "Your edits to the proposal", CURRENT),
+    "a diff, in a float": (diff, "proposal", "Gomine", "Your edits to the proposal", IN_FLOAT),
+}
+
+
+@pytest.fixture
+def writing(start_nvim):
+    def begin(before, opts):
+        nvim = start_nvim(files=FILES, args=["a.txt"], opts=opts)
+        nvim.lua("require('claude-ide').connect()")
+        if before:
+            nvim.cmd(before)
+            nvim.keys("i")
+            nvim.wait("vim.api.nvim_get_mode().mode == 't'")
+        return nvim
+
+    return begin
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("before", BEFORE.values(), ids=BEFORE)
+@pytest.mark.parametrize(("show", "kind", "keys", "said", "opts"), TYPED_INTO.values(), ids=TYPED_INTO)
+def test_what_is_typed_on_as_others_close_a_window_is_for_no_other(writing, before, show, kind, keys, said, opts):
+    nvim = writing(before, opts)
+    here = nvim.lua("return vim.fn.bufnr()")
+    typed_into(nvim, show, kind, keys)
+    end_by_others(nvim, " more<CR>dd")
+    nvim.wait_screen(said)
+    assert nvim.lua("return vim.fn.bufnr()") == here
+    assert nvim.mode() == ("nt" if before else "n")
+    assert nvim.lines(1) == FILES["a.txt"].splitlines()
+    assert not before or "more" not in "".join(nvim.lines())
+    nvim.lua("Ide.guard_times.closed = 1")
+    nvim.keys("d")
+    nvim.wait("vim.fn.maparg('d', 'n') == ''", what="the keys to act again")
+    nvim.keys("i more")
+    nvim.wait_screen(" more")
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("before", BEFORE.values(), ids=BEFORE)
+@pytest.mark.parametrize(("show", "kind"), [(other(PLAN), "plan"), (diff, "proposal")])
+def test_a_comment_that_is_typed_goes_on_as_others_close_its_window(writing, before, show, kind):
+    nvim = writing(before, {})
+    typed_into(nvim, show, kind, "gcc")
+    nvim.wait_kind("comment")
+    nvim.keys("half a")
+    nvim.wait("#Ide.comments_store.threads(Ide.comments_store.root_of()) == 1", what="the comment to be kept")
+    end_by_others(nvim, " thought")
+    assert (nvim.lines(), nvim.mode()) == (["half a thought"], "i")
+    nvim.keys("<Esc>ZZ")
+    nvim.wait("vim.api.nvim_win_get_config(0).relative == ''", what="the comment to be closed")
+    assert nvim.lines(1) == FILES["a.txt"].splitlines()
+    assert not before or "thought" not in "".join(nvim.lines())
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("kind", ["question", "proposal", "proposal here"])
+def test_what_is_typed_on_as_others_close_a_window_neither_decides_nor_changes_the_next(writing, kind):
+    nvim = writing(None, CURRENT if "here" in kind else {})
+    if kind == "question":
+        other(CARD)(nvim)
+        nvim.wait_kind("question")
+        nvim.lua("Ide.card_plan.ask({ ask = { plan = 'make it' }, requester = requester() })")
+        nvim.lua("vim.schedule(function() Ide.card_plan.focus() end)")
+        first = "plan"
+    else:
+        Diffs(nvim).propose(1, "b.txt", "B\n")
+        nvim.wait_kind("proposal")
+        Diffs(nvim).propose(2, "c.txt", "C\n", client=2)
+        nvim.wait("(Ide.proposal.list()[2] or {}).against", what="the second one to be ready")
+        first = "proposal"
+    typed_into(nvim, lambda _: None, first, "Gomine")
+    end_by_others(nvim, "y<CR>ZZdd")
+    nvim.wait_kind(kind.split()[0])
+    assert nvim.mode() == "n"
+    assert nvim.lua("return vim.iter(answers):flatten():totable()") == []
+    assert nvim.lines()[0] == ("make it" if kind == "question" else "C")
+
+
+@pytest.mark.every_nvim
+def test_keys_for_what_others_close_over_a_terminal_are_not_for_its_program(writing):
+    nvim = writing(BEFORE["a terminal"], {})
+    diff(nvim)
+    nvim.wait_kind("proposal")
+    nvim.keys_count()
+    nvim.lua("vim.g.typed = 0 Ide.guard_times.closed, Ide.guard_times.typing = 1e6, 1e6")
+    nvim.cmd("tnoremap <F5> <Cmd>let g:typed += 1<CR>")
+    before = nvim.lua("return Ide.guard_typing.count()")
+    nvim.keys("jj")
+    nvim.wait(f"Ide.guard_typing.count() == {before} + 2", what="the keys in the diff")
+    nvim.lua("Ide.requests.cancel(Ide.requests.pending()[1])")
+    nvim.wait("vim.api.nvim_get_mode().mode == 't'", what="the terminal to have the focus again")
+    nvim.keys("GZZ<CR>\x1b[15~")
+    nvim.wait("vim.g.typed == 1", what="the keys to be handled")
+    assert nvim.lines()[0] == "" and nvim.mode() == "t"

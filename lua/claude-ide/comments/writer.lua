@@ -165,7 +165,7 @@ local function show(one, title, bufpos)
   wo.wrap, wo.linebreak = true, true
 end
 
----Whether a diff that ended has taken the window of a comment along that is being typed.
+---Whether a diff or plan that ended has taken the window of a comment along that is being typed.
 ---@return boolean
 function M.has_lost_window()
   local one = draft
@@ -175,7 +175,7 @@ function M.has_lost_window()
     and vim.api.nvim_buf_is_loaded(one.buf)
 end
 
----A diff that ends takes the comment's window along, without events. Insert mode goes on: the next keys would be commands.
+---A diff or plan that ends takes the comment's window along. Insert mode goes on: the next keys would be commands.
 function M.show_again()
   local one = draft
   if not one or vim.api.nvim_win_is_valid(one.win) then
@@ -242,7 +242,7 @@ local function follow(one, opts)
   on({ "WinLeave", "BufWinLeave" }, "close a comment that was left", function()
     keep(one) -- Neovim may end before the next turn of the event loop
     vim.schedule(function()
-      if draft == one then
+      if draft == one and vim.api.nvim_get_current_win() ~= one.win then -- else it was shown again
         M.close()
       end
     end)

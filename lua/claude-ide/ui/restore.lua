@@ -136,9 +136,12 @@ end
 
 ---Restores sizes, views and the mode. Call it when the tab line is as it was.
 ---@param screen claude-ide.ui.Screen
----@param goes_on? boolean what is typed goes on in another window
+---@param goes_on? boolean the mode stays: what is typed is not for this window
 function M.settle(screen, goes_on)
   M.settle_windows(screen)
+  if goes_on then
+    return
+  end
   local mode = vim.api.nvim_get_mode().mode
   local here = vim.api.nvim_get_current_win() == screen.win
   if screen.typing and here and vim.bo.buftype == "terminal" then
@@ -147,7 +150,7 @@ function M.settle(screen, goes_on)
       notice.mode_comes()
       vim.cmd.startinsert()
     end
-  elseif mode:find("^[iR]") and not goes_on then
+  elseif mode:find("^[iR]") then
     vim.cmd.stopinsert()
   end
 end

@@ -53,6 +53,7 @@ end
 ---Closes a diff's windows, and guards the window that the user returns to.
 ---@param entry claude-ide.proposal.Entry
 local function close_view(entry)
+  local is_broken_off = entry.ended_by_others and closing.is_typed_into()
   local closed = entry.view --[[@as claude-ide.diffview.View]]
   local was_within = closed.lost_here or windows.is_within(closed)
   local follower, after = next_shown(entry), queue.next()
@@ -62,7 +63,9 @@ local function close_view(entry)
   local went_back = windows.close(closed, {
     next_view = follower and follower.view,
     another = after ~= nil,
-    typing_goes_on = comment_writer.has_lost_window,
+    typing_goes_on = function()
+      return is_broken_off or comment_writer.has_lost_window()
+    end,
     delete = function()
       delete_buffers(entry)
     end,
@@ -91,7 +94,11 @@ function M.remove(entry)
   if entry.group then
     vim.api.nvim_del_augroup_by_id(entry.group)
   end
-  if entry.view then
+  if entry.view and entry.ended_by_others then
+    closing.by_others(function()
+      close_view(entry)
+    end)
+  elseif entry.view then
     close_view(entry)
   else
     delete_buffers(entry)

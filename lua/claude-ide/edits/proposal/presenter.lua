@@ -160,10 +160,12 @@ end
 
 ---Actions after a diff is settled.
 ---@param diff claude-ide.Diff
-local function after(diff)
+---@param by_others? boolean
+local function after(diff, by_others)
   window.decided()
   local entry = state.entry(diff.id)
   if entry then
+    entry.ended_by_others = by_others
     on_screen.close_view(entry)
   end
   emit("ClaudeDiffClosed", diff)
@@ -219,7 +221,8 @@ end
 ---Removes a diff that others have ended. The user's edits of it are kept.
 ---@param diff claude-ide.Diff
 ---@param why? string reason, for the user
-function M.withdraw(diff, why)
+---@param by_user? boolean they have closed it
+function M.withdraw(diff, why, by_user)
   local entry = state.entry(diff.id)
   if diff.applying then
     -- The result is reported later, when the diff is no longer shown.
@@ -228,7 +231,7 @@ function M.withdraw(diff, why)
   end
   local is_seen_going = entry ~= nil and entry.view ~= nil and windows.is_within(entry.view)
   local kept = user_edits.keep(diff)
-  after(diff)
+  after(diff, not by_user)
   say_gone(diff, is_seen_going and why or nil, kept)
 end
 
@@ -236,7 +239,7 @@ end
 ---@param diff claude-ide.Diff
 local function gone(diff)
   if not diff.applying and requests.settle(diff, { outcome = "rejected" }) then
-    M.withdraw(diff)
+    M.withdraw(diff, nil, true)
   end
 end
 
@@ -246,7 +249,7 @@ local function show_anew(entry)
   local diff = entry.diff
   local is_before_them = entry.view ~= nil and windows.is_within(entry.view)
   window.decided() -- the next key may still be for the previous text
-  entry.outdated = true
+  entry.outdated, entry.ended_by_others = true, true
   typing.soon(function()
     waits.when_windows_may_change(function()
       on_screen.remove(entry)

@@ -111,6 +111,7 @@ end
 ---@field overwrites? boolean the user knows that the file to create exists
 ---@field outdated? boolean being replaced: not shown any more
 ---@field waits? boolean it is ready, but its place is taken
+---@field ended_by_others? boolean not the user takes it off the screen
 
 ---@type table<integer, claude-ide.proposal.Entry>
 local entries = {}

@@ -9,6 +9,7 @@ local comments_marks = lazy("claude-ide.comments.marks")
 local comments_round = lazy("claude-ide.comments.round")
 local comments_store = lazy("claude-ide.comments.store")
 local comments_target = lazy("claude-ide.comments.target")
+local comments_writer = lazy("claude-ide.comments.writer")
 local guard = lazy("claude-ide.ui.guard")
 local guard_window = lazy("claude-ide.ui.guard.window")
 local highlights = lazy("claude-ide.ui.highlights")
@@ -28,6 +29,9 @@ local window_options = lazy("claude-ide.ui.window_options")
 local M = {}
 
 local KIND = "plan"
+
+---Keys that decide, or change what a file has.
+local KEYS = { "<CR>", "ga", "r", "X", "q" }
 
 ---@class claude-ide.card.Plan : claude-ide.Request, claude-ide.card.Shown
 ---@field text string as proposed
@@ -57,6 +61,7 @@ local function close_view(plan)
     guard_window.forget(buf)
     own_buffer.delete(buf)
   end
+  comments_writer.show_again()
 end
 
 ---@param plan claude-ide.card.Plan
@@ -360,11 +365,14 @@ local presenter = {
   end,
   withdraw = function(request)
     ---@cast request claude-ide.card.Plan
-    kept_words.give_back(changes_of(request) or "", "The request has ended")
+    local changes = changes_of(request) or ""
+    closing.by_others(function()
+      close_view(request)
+    end, KEYS)
+    kept_words.give_back(changes, "The request has ended")
     if said_of(request)[1] then
       notice.info("The plan has ended. Your comments on it wait: `:Claude comments`.")
     end
-    close_view(request)
   end,
   remote = function()
     return remote

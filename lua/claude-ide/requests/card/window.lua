@@ -560,19 +560,16 @@ function M.open(card)
   end
 end
 
----Keys of a card that has just gone are not for the window beneath it.
 ---@param card claude-ide.card.Card
-local function mute_keys(card)
-  if vim.bo.buftype == "terminal" then
-    return -- there they are typed for its program
-  end
+---@return string[]
+local function keys_of(card)
   local keys = {}
   for _, action in ipairs(card.shown and card.shown.actions or {}) do
     vim.list_extend(keys, action.keys)
   end
-  closing.mute_keys(vim.tbl_filter(function(key)
+  return vim.tbl_filter(function(key)
     return key ~= "<Esc>"
-  end, keys))
+  end, keys)
 end
 
 ---Closes a request, and shows the next one.
@@ -581,12 +578,14 @@ end
 function M.close(request, is_answered_here)
   for at, card in ipairs(cards) do
     if card.request == request then
-      local has_focus = card.win ~= nil and card.win == vim.api.nvim_get_current_win()
       guard.forget(request.id)
       table.remove(cards, at)
-      close_view(card)
-      if has_focus and is_answered_here ~= true then
-        mute_keys(card)
+      if is_answered_here == true then
+        close_view(card)
+      else
+        closing.by_others(function()
+          close_view(card)
+        end, keys_of(card))
       end
       break
     end

@@ -550,7 +550,7 @@ end
 ---@class claude-ide.diffview.CloseOpts
 ---@field next_view? claude-ide.diffview.View to enter if the user is in this one; default: the previous window
 ---@field another? boolean another diff is shown directly after
----@field typing_goes_on? fun(): boolean what is typed in a float over it goes on in another one
+---@field typing_goes_on? fun(): boolean what is typed in it or in a float over it is not for the window before
 ---@field delete? fun() deletes the buffers
 
 ---Closes a view.

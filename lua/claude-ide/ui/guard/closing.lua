@@ -1,11 +1,13 @@
 -- Handles keys when a proposal closes. An accepted one stays on the screen for a moment, so that the next one of the turn can
 -- replace it: several edits reuse one screen. Then accept and reject keys do nothing for a moment in the window the user returns to: a
--- second `ZQ` would close their file, or quit Neovim. So do all keys that type text when a terminal ends in the middle of a line.
+-- second `ZQ` would close their file, or quit Neovim. So do all keys that type text when a terminal ends in the middle of a line, or
+-- others close a window of ours that the user types in.
 -- Invariants: at most one proposal stays. Afterwards the user's mappings in that buffer are as before.
 local times = require("claude-ide.base.guard_times")
 local lazy = require("claude-ide.lazy")
 local timers = lazy("claude-ide.base.timer")
 local typing = lazy("claude-ide.ui.guard.typing")
+local window = lazy("claude-ide.base.window")
 
 local M = {}
 
@@ -158,6 +160,43 @@ end
 ---Disables the keys that type text in the current window: the terminal that they were typed into has ended.
 function M.mute_typing()
   M.mute_keys(TYPED)
+end
+
+---Whether the user has begun what their next keys go on with: text, a selection, an operator's target.
+---@return boolean
+function M.is_typed_into()
+  return vim.api.nvim_get_mode().mode:find("^[iRvV\22sS\19]") ~= nil or vim.fn.state("o") ~= ""
+end
+
+---Ends what the user has begun in a window that is closed.
+local function break_off()
+  window.end_visual()
+  vim.cmd.stopinsert()
+  if vim.fn.state("o") ~= "" then
+    vim.api.nvim_feedkeys("\27", "in", false)
+  end
+end
+
+---Closes a window of ours that others have ended. What a user who is in it goes on typing does nothing until they pause: it would be
+---commands in a file, or words for a terminal's program. Keys that decide in that window do nothing for a moment.
+---@param close fun()
+---@param keys? string[] that decide there; nil: `close` sees to them
+function M.by_others(close, keys)
+  local buf, is_typed_into = vim.api.nvim_get_current_buf(), M.is_typed_into()
+  local is_recent = typing.quiet_for() < times.typing
+  close()
+  if vim.api.nvim_get_current_buf() == buf then
+    return
+  elseif is_typed_into then
+    break_off()
+    M.mute_typing()
+  elseif vim.bo.buftype == "terminal" then
+    if is_recent then
+      M.mute_typing()
+    end
+  elseif keys then
+    M.mute_keys(keys)
+  end
 end
 
 return M

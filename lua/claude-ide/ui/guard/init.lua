@@ -8,7 +8,8 @@
 -- 3. In a window that opened unprompted, a key acts (`window`) once the window is drawn and, if the user may have been typing when
 --    it opened, after a pause. Keys queued during a stall of the event loop never act on it.
 -- 4. After a proposal has closed, accept and reject keys do nothing for a moment in the window that the user returns to (`closing`).
---    After a terminal has ended with a half-typed line, no key that types text does.
+--    After a terminal has ended with a half-typed line, or others have closed a window that the user types in, no key that types text
+--    does.
 --
 -- A window that the user's last key asked for opens at once. `times` has the durations, `keys` records typing.
 local times = require("claude-ide.base.guard_times")
