@@ -358,6 +358,27 @@ def test_back_after_a_walk_by_window_keys_goes_to_where_the_walk_began(start):
     nvim.wait(f"vim.api.nvim_get_current_win() == {lower}", what="the lower window")
 
 
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("back", ["<C-\\><C-\\>", "<C-\\><C-n>:Claude focus<CR>"])
+def test_back_from_a_terminal_whose_window_before_is_gone_goes_to_the_file_used_last(start, back):
+    nvim = start(files={"a.txt": "a\n", "b.txt": "b\n"}, args=["a.txt"])
+    nvim.cmd("split b.txt | copen | 1wincmd w | Claude serve url")
+    nvim.wait("vim.api.nvim_win_get_config(0).relative ~= ''", what="the address")
+    reopen(nvim)
+    nvim.wait("vim.fn.winnr('#') == 0", what="the address to go")
+    nvim.lua("""
+      local info = vim.fn.getbufinfo
+      vim.fn.getbufinfo = function(buf)
+        local one = info(buf)[1]
+        one.lastused = vim.endswith(one.name, "a.txt") and 2 or 1
+        return { one }
+      end
+    """)
+    nvim.keys(back)
+    nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the file that was used last")
+    nvim.wait("vim.api.nvim_get_mode().mode == 'n'")
+
+
 KEYS = {
     "<Esc><Esc>": b"\x1b\x1b",
     "<C-c>": b"\x03",

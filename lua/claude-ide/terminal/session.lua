@@ -183,12 +183,30 @@ function Session:focus()
   self:note_use()
 end
 
----Returns to the recorded window, else to Neovim's previous one.
+---The window of the tab page whose buffer was used last, files first.
+---@private
+---@return integer? nil: there are only the terminal's
+function Session:used_before()
+  local best, best_rank
+  for _, win in ipairs(window.splits(0)) do
+    local buf = vim.api.nvim_win_get_buf(win)
+    local rank = vim.fn.getbufinfo(buf)[1].lastused + (vim.bo[buf].buftype == "" and 1e12 or 0)
+    if buf ~= self:bufnr() and (not best or rank > best_rank) then
+      best, best_rank = win, rank
+    end
+  end
+  return best
+end
+
+---Returns to the recorded window, else to Neovim's previous one. That may be closed, such as a float.
 function Session:back()
   if self.origin and vim.api.nvim_win_is_valid(self.origin) then
-    window.enter(self.origin)
-  else
-    vim.cmd.wincmd("p")
+    return window.enter(self.origin)
+  end
+  vim.cmd.wincmd("p")
+  local win = self:is_focused() and self:used_before()
+  if win then
+    window.enter(win)
   end
 end
 
