@@ -1,5 +1,7 @@
 """A list of choices, with Neovim's own `vim.ui.select`."""
 
+import re
+
 import pytest
 
 LIST = """
@@ -107,4 +109,58 @@ def test_what_comes_waits_until_a_choice_is_made(nvim, offer):
     nvim.lua("Ide.guard.when_idle('x', 'a', function() came = true end)")
     nvim.keys("2<CR>")
     nvim.wait("came")
+    assert nvim.lua("return chosen") == [True, 2]
+
+
+QUESTION = "Remove the worktree of the branch that is done?"
+
+
+@pytest.fixture
+def ask(nvim):
+    """Opens a short list with that question, in a screen of this size."""
+
+    def ask(rows, columns):
+        nvim.terminal.resize(rows, columns)
+        nvim.wait(f"vim.o.lines == {rows} and vim.o.columns == {columns}", what="the screen's size")
+        nvim.lua("LIST_PROMPT = ...", QUESTION)
+        nvim.lua(LIST.replace('"Which"', "LIST_PROMPT"), 3)
+        nvim.wait("(vim.b.claude_ide or {}).kind == 'choices'", what="the list")
+
+    return ask
+
+
+def has_words(nvim, words):
+    """Whether the screen has these words in this order, wherever they are wrapped."""
+    return re.search(r"[\s│~]+".join(re.escape(word) for word in words.split()), nvim.terminal.text()) is not None
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize(("rows", "columns"), [(8, 22), (10, 30), (24, 40)])
+def test_the_question_is_seen_before_an_item_can_be_chosen(nvim, ask, rows, columns):
+    nvim.lua("vim.o.scrolloff = 8")
+    ask(rows, columns)
+    nvim.terminal.wait(lambda: has_words(nvim, QUESTION), what="all of the question")
+    at_first = nvim.lua("return vim.fn.line('.')") > 1  # else it fills the window
+    nvim.keys("<CR>")
+    if not at_first:
+        nvim.wait("vim.api.nvim_get_current_line():find('item 1')", what="the first item")
+        assert nvim.lua("return chosen") is None
+        nvim.keys("<CR>")
+    nvim.wait("chosen ~= nil")
+    assert nvim.lua("return chosen") == [True, 1]
+
+
+@pytest.mark.every_nvim
+def test_a_list_fits_the_screen_as_it_is_resized(nvim, ask):
+    ask(8, 22)
+    nvim.keys("jj")
+    nvim.wait("vim.api.nvim_get_current_line():find('item 2')", what="the second item")
+    nvim.terminal.resize(30, 100)
+    nvim.wait_screen(f" {QUESTION} ")  # as its title
+    nvim.wait_screen(re.compile(r"1  item 1 long .*\n.*2  item 2( long)+"))
+    assert nvim.lua("return vim.api.nvim_get_current_line():find('item 2') ~= nil")
+    nvim.terminal.resize(8, 22)
+    nvim.wait("vim.api.nvim_win_get_width(0) <= 18", what="the list to be narrow again")
+    nvim.keys("<CR>")
+    nvim.wait("chosen ~= nil")
     assert nvim.lua("return chosen") == [True, 2]

@@ -1,5 +1,6 @@
 -- `vim.ui.select` in a floating window that shows each item whole. It replaces only Neovim's own list, which asks for a number.
--- Invariants: a list is answered once; losing the focus cancels it. A list that opens unprompted has a typeahead guard (ui/guard).
+-- Invariants: a list is answered once; losing the focus cancels it. Its question is seen before an item is at the cursor. A list that
+-- opens unprompted has a typeahead guard (ui/guard).
 local lazy = require("claude-ide.lazy")
 local border = lazy("claude-ide.ui.border")
 local guard_window = lazy("claude-ide.ui.guard.window")
@@ -18,7 +19,10 @@ local KEYS = " <CR> choose · q cancel "
 
 ---@class claude-ide.ui.choose.List
 ---@field buf integer
----@field win integer
+---@field opts claude-ide.ui.own_buffer.Opts
+---@field win integer 0: not yet opened
+---@field options table of `vim.ui.select()`
+---@field choices claude-ide.ui.menu.Choice[]
 ---@field from integer window that had the focus
 ---@field mode string what the user did there
 ---@field items any[]
@@ -69,7 +73,12 @@ local function map(list)
     guard_window.map(list.buf, keys, desc, run)
   end
   on({ "<CR>", "<2-LeftMouse>" }, "choose this", function()
-    finish(list, menu.at_cursor(list.buf))
+    local at = menu.at_cursor(list.buf)
+    if at then
+      finish(list, at)
+    else -- at the question
+      menu.go(0, list.options.at or 1)
+    end
   end)
   on({ "q", "<Esc>", "<C-c>" }, "choose nothing", function()
     finish(list)
@@ -129,56 +138,105 @@ local function place(height, width)
   }
 end
 
+---Shows the items below the question: it is the title, and where that has no room for it, in the text.
+---@param list claude-ide.ui.choose.List
+---@return boolean is_asked_above the question is in the text
+local function draw(list)
+  local most = math.max(vim.o.columns - 4, 10)
+  local title = in_a_line(list.options.prompt or "Choose")
+  local fits = vim.fn.strdisplaywidth(title) <= most - 2
+  local head = fits and {} or ide_width.pieces(title, most, max_height())
+  local lines, choices = lines_of(list.items, list.options, most, head)
+  local widest = math.max(#KEYS + 2, vim.fn.strdisplaywidth(title) + 4)
+  for _, line in ipairs(lines) do
+    widest = math.max(widest, vim.fn.strdisplaywidth(line))
+  end
+  local width = math.min(widest, most)
+  list.opts.lines, list.choices = lines, choices
+  own_buffer.change(list.buf, function()
+    vim.api.nvim_buf_set_lines(list.buf, 0, -1, false, lines)
+  end)
+  local config = place(#lines, width)
+  config.footer, config.footer_pos = KEYS, "right"
+  if list.win > 0 then
+    vim.api.nvim_win_set_config(list.win, config)
+  else
+    config.style = "minimal"
+    list.win = vim.api.nvim_open_win(list.buf, true, config)
+    local wo = vim.wo[list.win][0]
+    wo.wrap, wo.linebreak, wo.breakindent, wo.winfixbuf = true, true, true, true
+    wo.breakindentopt, wo.scrolloff = ("shift:%d"):format(#tostring(#list.items) + 2), 0
+  end
+  local height = vim.api.nvim_win_text_height(list.win, {}).all
+  config = place(height, width)
+  local has_title = fits or height > config.height -- else all of the text is seen
+  config.title = has_title and (" %s "):format(ide_width.cut(title, width - 2)) or ""
+  config.title_pos = "left"
+  vim.api.nvim_win_set_config(list.win, config)
+  vim.api.nvim_win_set_cursor(list.win, { 1, 0 }) -- scrolls up
+  menu.set(list.buf, choices)
+  return not fits
+end
+
+---Goes to the item that the list begins at. A question that has no room above it is read first.
+---@param list claude-ide.ui.choose.List
+---@param is_asked_above boolean
+local function begin(list, is_asked_above)
+  local at = list.options.at or 1
+  local last = list.choices[at].last - 1 --[[@as integer]]
+  local rows = vim.api.nvim_win_text_height(list.win, { end_row = last }).all
+  if not is_asked_above or rows <= vim.api.nvim_win_get_height(list.win) then
+    menu.go(list.win, at)
+  end
+end
+
 ---@param items any[]
 ---@param options table
 ---@param on_choice fun(item: any, index: integer?)
 local function open(items, options, on_choice)
-  local width = math.max(vim.o.columns - 4, 10)
-  local title = in_a_line(options.prompt or "Choose")
-  local fits = vim.fn.strdisplaywidth(title) <= width - 2
-  local lines, choices =
-    lines_of(items, options, width, fits and {} or ide_width.pieces(title, width, max_height()))
-  local widest = #KEYS + 2
-  for _, line in ipairs(lines) do
-    widest = math.max(widest, vim.fn.strdisplaywidth(line))
-  end
-  width = math.min(math.max(widest, vim.fn.strdisplaywidth(title) + 4), width)
+  ---@type claude-ide.ui.own_buffer.Opts
+  local opts = {
+    kind = "choices",
+    name = { "Claude", "choices" },
+    is_private = true,
+    lines = {},
+    draw_again = vim.schedule_wrap(function() -- once the cursor is back
+      if shown then
+        menu.set(shown.buf, shown.choices)
+      end
+    end),
+    bo = { bufhidden = "wipe", modifiable = false },
+  }
   local list = {
     items = items,
+    options = options,
     on_choice = on_choice,
     from = vim.api.nvim_get_current_win(),
     mode = vim.api.nvim_get_mode().mode,
-    buf = own_buffer.create({
-      kind = "choices",
-      name = { "Claude", "choices" },
-      lines = lines,
-      is_private = true,
-      draw_again = vim.schedule_wrap(function() -- once the cursor is back
-        if shown then
-          menu.set(shown.buf, choices)
-        end
-      end),
-      bo = { bufhidden = "wipe", modifiable = false },
-    }),
+    buf = own_buffer.create(opts),
+    opts = opts,
+    win = 0,
+    choices = {},
   } ---@type claude-ide.ui.choose.List
   vim.cmd.stopinsert()
-  local config = place(#lines, width)
-  config.style, config.footer, config.footer_pos = "minimal", KEYS, "right"
-  if fits then
-    config.title, config.title_pos = (" %s "):format(title), "left"
-  end
-  list.win = vim.api.nvim_open_win(list.buf, true, config)
-  local wo = vim.wo[list.win][0]
-  wo.wrap, wo.linebreak, wo.breakindent, wo.winfixbuf = true, true, true, true
-  wo.breakindentopt = ("shift:%d"):format(#tostring(#items) + 2)
-  vim.api.nvim_win_set_config(list.win, place(vim.api.nvim_win_text_height(list.win, {}).all, width))
+  local is_asked_above = draw(list)
   shown = list
-  menu.set(list.buf, choices)
-  menu.go(list.win, options.at or 1)
+  begin(list, is_asked_above)
   if options.is_unasked then
     guard_window.opened(list.buf)
   end
   map(list)
+  vim.api.nvim_create_autocmd("VimResized", {
+    buffer = list.buf,
+    desc = "Claude Code: keep a list on the screen",
+    callback = function()
+      if shown == list then
+        local at = menu.at_cursor(list.buf)
+        draw(list)
+        menu.go(list.win, at or list.options.at or 1)
+      end
+    end,
+  })
 end
 
 ---@param items any[]
