@@ -269,6 +269,32 @@ def test_what_neovim_reads_without_autocommands_in_a_turn_is_claudes(claude):
     claude.nvim.wait(lambda: after_lines(claude) == [["LINE 3"]], what="Claude's line")
 
 
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("answer", ["n", "y", ""])
+def test_a_write_that_the_user_declines_leaves_claudes_change_to_be_reviewed(claude, answer):
+    """Neovim emits BufWritePost then, too."""
+    nvim = claude.nvim
+    nvim.keys("15GAmine<Esc>")
+    nvim.wait("vim.bo.modified and Ide.watch_conflict.base(vim.fn.bufnr()) ~= nil")
+    claude.turn(("a.txt", "line 5\n", "LINE 5\n"))
+    nvim.wait("#Ide.watch_conflict.list() == 1")
+    nvim.lua("vim.api.nvim_create_autocmd('BufWritePost', { callback = function() posted = true end })")
+    nvim.keys(":w<CR>" if answer else ":w!<CR>")
+    if answer:
+        nvim.wait_screen("really want to write")
+        nvim.keys(answer)
+        nvim.wait_screen("Press ENTER")
+        nvim.keys("<CR>")
+    nvim.wait("posted", what="the end of the write")
+    is_declined = answer == "n"
+    assert nvim.lua("return vim.bo.modified") is is_declined
+    assert ("LINE 5" in claude.text(), "line 15mine" in claude.text()) == (is_declined, not is_declined)
+    assert [change["added"] for change in claude.changes()] == ([1] if is_declined else [])
+    assert nvim.lua("return Ide.buffer_stamp.is_conflict(vim.fn.bufnr())") is is_declined
+    if is_declined:
+        assert "resolve that first" in claude.decide("undo", claude.project / "a.txt")[1]
+
+
 @pytest.mark.parametrize("decision", ["undo", "keep"])
 def test_what_is_decided_on_is_what_claude_has_written_by_then(claude, decision):
     claude.turn(("a.txt", "line 3\n", "LINE 3\n"))

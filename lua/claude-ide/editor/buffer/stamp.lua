@@ -38,6 +38,10 @@ local counted = {}
 ---Larger files are not compared.
 local MAX_BYTES = 4 * 1024 * 1024
 
+---How often Neovim had written each buffer as its last write began.
+---@type table<integer, integer?>
+local writes_before = {}
+
 ---The current state of a buffer's file.
 ---@param buf integer
 ---@return string? nil: no such file
@@ -61,6 +65,16 @@ end
 ---@param buf integer
 local function count_writes(buf)
   counted[buf] = { writes = writes_of(buf), tick = vim.api.nvim_buf_get_changedtick(buf) }
+end
+
+---Whether a write has failed: Neovim emits BufWritePost then, too, as where the user declines to write over a changed file.
+---@param event { buf: integer, event: string, match: string }
+---@return boolean
+function M.has_failed(event)
+  return event.event == "BufWritePost"
+    and M.is_own_file(event)
+    and vim.bo[event.buf].modified
+    and writes_before[event.buf] == writes_of(event.buf)
 end
 
 ---Records that a buffer was just read or written.
@@ -152,9 +166,16 @@ function M.attach()
     group = group,
     desc = "Claude: note which files change on disk",
     callback = function(event)
-      if vim.bo[event.buf].buftype == "" and M.is_own_file(event) then
+      if vim.bo[event.buf].buftype == "" and M.is_own_file(event) and not M.has_failed(event) then
         M.note(event.buf)
       end
+    end,
+  })
+  vim.api.nvim_create_autocmd("BufWritePre", {
+    group = group,
+    desc = "Claude: note which writes fail",
+    callback = function(event)
+      writes_before[event.buf] = writes_of(event.buf)
     end,
   })
   vim.api.nvim_create_autocmd({ "BufReadPost", "FileChangedShellPost" }, {
@@ -168,7 +189,8 @@ function M.attach()
     callback = function(event)
       seen[event.buf], reported[event.buf] = nil, nil
       if event.event == "BufUnload" then
-        chosen[event.buf], chosen_before[event.buf], counted[event.buf] = nil, nil, nil
+        chosen[event.buf], chosen_before[event.buf] = nil, nil
+        counted[event.buf], writes_before[event.buf] = nil, nil
       end
       without_file[event.buf] = event.event == "BufFilePost" and without_file[event.buf] or nil
     end,
@@ -192,7 +214,8 @@ end
 ---Stops tracking.
 function M.detach()
   vim.api.nvim_create_augroup("claude-ide.buffer.stamp", { clear = true })
-  seen, reported, without_file, chosen, chosen_before, counted = {}, {}, {}, {}, {}, {}
+  seen, reported, without_file, chosen, chosen_before = {}, {}, {}, {}, {}
+  counted, writes_before = {}, {}
 end
 
 ---Whether another plugin's autocommand applies to a buffer.

@@ -16,6 +16,7 @@ local privacy = lazy("claude-ide.server.privacy")
 local renames = lazy("claude-ide.edits.journal.renames")
 local server = lazy("claude-ide.server")
 local shell = lazy("claude-ide.edits.journal.shell")
+local stamp = lazy("claude-ide.editor.buffer.stamp")
 local store = lazy("claude-ide.edits.journal.store")
 local transcript_edits = lazy("claude-ide.edits.journal.transcript_edits")
 local turns = lazy("claude-ide.edits.journal.turns")
@@ -296,7 +297,9 @@ function M.attach()
     group = group,
     desc = "Claude: attribute the user's writes",
     callback = function(event)
-      observe.user_wrote(event.match) -- the file written, which with `:w copy` is not the buffer's
+      if not stamp.has_failed(event) then
+        observe.user_wrote(event.match) -- the file written, which with `:w copy` is not the buffer's
+      end
     end,
   })
   vim.api.nvim_create_autocmd({ "BufReadPost", "BufFilePost" }, {
