@@ -173,6 +173,44 @@ def test_what_a_shell_command_changed_is_found_and_taken_back(session):
     assert session.changes() == []
 
 
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("typed", ["before", "after"])
+def test_a_file_that_a_command_deletes_beside_unsaved_changes_is_deleted_and_comes_back_beside_them(session, typed):
+    nvim, path = session.nvim, session.project / "a.txt"
+    text = path.read_text()
+
+    def type_a_line():
+        nvim.keys("ggccunsaved<Esc>")
+        nvim.wait("vim.bo.modified and Ide.watch_conflict.base(vim.fn.bufnr()) ~= nil")
+
+    session.prompt()
+    if typed == "before":
+        type_a_line()
+    path.unlink()
+    session.over(changes=1)
+    if typed == "after":
+        nvim.keys("ggccunsaved<Esc>")
+        nvim.wait("vim.bo.modified")
+    (change,) = session.changes()
+    assert (change["kind"], change["conflicts"]) == ("deleted", 0)
+    nvim.keys(":Claude review<CR>")
+    nvim.wait_screen("a.txt · deleted")
+    assert "E211" not in nvim.lua("return vim.fn.execute('messages')")
+    nvim.keys("q")
+    nvim.wait("Ide.review_current.get() == nil")
+    assert (nvim.lines()[0], nvim.lua("return vim.bo.modified")) == ("unsaved", True)
+    assert nvim.lua("return #vim.api.nvim_buf_get_extmarks(0, -1, 0, -1, { type = 'sign' })") == 0
+    results = nvim.undo_turn()
+    assert [(result["ok"], result.get("err")) for result in results] == [(True, None)]
+    assert path.read_text() == text
+    assert (nvim.lines()[0], nvim.lua("return vim.bo.modified")) == ("unsaved", True)
+    if typed == "before":
+        nvim.wait("not Ide.buffer_stamp.is_conflict(vim.fn.bufnr())", what="the file that the text was begun on")
+        nvim.keys(":w<CR>")
+        nvim.wait("not vim.bo.modified")
+        assert path.read_text().startswith("unsaved\n")
+
+
 SLOW_COMPARISON = """#!/bin/sh
 case " $* " in
   *" cat-file --batch "*) while [ ! -e "$MARKS/go" ]; do touch "$MARKS/comparing"; sleep 0.05; done ;;

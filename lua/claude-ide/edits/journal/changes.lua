@@ -29,7 +29,7 @@ local MAX_BYTES = 8 * 1024 * 1024
 ---@field kind "modified"|"created"|"deleted"
 ---@field before? string bytes before Claude's first edit; nil: no such file
 ---@field after? string bytes after Claude's last edit
----@field current? string current bytes: the buffer's text if it has unsaved changes, else the disk's
+---@field current? string current bytes: the buffer's text if it has unsaved changes, else the disk's; nil: no such file
 ---@field without string current bytes without Claude's hunks; before ↔ current shows exactly the hunks
 ---@field hunks claude-ide.journal.Hunk[] top to bottom
 ---@field turns integer[]
@@ -74,14 +74,14 @@ local function unsaved(file, among)
   return buf or nil, buf and stamp.is_conflict(buf) or false
 end
 
----The file's current text, as the user sees it.
+---The file's current text, as the user sees it. Unsaved changes of a file that was deleted are no text of it.
 ---@param file claude-ide.journal.File
 ---@param among? claude-ide.journal.UnsavedBuffers for calls about many files
 ---@return claude-ide.journal.TextKind? kind nil: too large or unreadable
 ---@return string? bytes nil: no such file
 function M.text(file, among)
   local buf, behind = unsaved(file, among or M.unsaved())
-  if buf and not behind then
+  if buf and not behind and files.key_now(file.path) then
     local text, encoding = buffer.text(buf), vim.bo[buf].fileencoding
     return "unsaved", format.encoded(text, encoding) or vim.iconv(text, "utf-8", encoding) or text
   end
@@ -106,7 +106,7 @@ local function key_of(file, among)
     buf or "",
     buf and vim.api.nvim_buf_get_changedtick(buf) or "",
     tostring(behind),
-    not buf and files.key_now(file.path) or "",
+    files.key_now(file.path) or "",
   }, " ")
 end
 

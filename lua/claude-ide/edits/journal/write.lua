@@ -170,10 +170,11 @@ function M.through_buffer(path, bytes, mode, since)
   local buf = buffer.loaded(path)
   if not bytes then
     return remove(path, buf, since)
-  elseif not buf and not vim.uv.fs_stat(path) then
-    return M.to_disk(path, bytes, mode)
   end
   local is_new = not vim.uv.fs_stat(path)
+  if is_new and (not buf or vim.bo[buf].modified) then
+    return M.to_disk(path, bytes, mode) -- what the user has typed meanwhile stays beside it
+  end
   buf = buf or hidden.load(path)
   local lines, format
   if buf then

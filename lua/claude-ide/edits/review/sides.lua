@@ -71,11 +71,14 @@ local function on_disk(change)
 end
 
 ---Whether there is a text to show under a file's name. The buffer of a deleted file still has its text, which only counts if the user has
----modified it.
----@param path string
+---modified it, and Claude has not deleted the file.
+---@param entry claude-ide.review.Entry
 ---@return boolean
-function M.has_text(path)
-  local buf = buffer.find(path)
+function M.has_text(entry)
+  if entry.change then
+    return entry.change.kind ~= "deleted"
+  end
+  local path, buf = entry.path, buffer.find(entry.path)
   return vim.uv.fs_stat(path) ~= nil
     or buf ~= nil and vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].modified
 end
@@ -91,7 +94,7 @@ function M.file(entry)
       return on_disk(entry.change)
     end), true
   end
-  local buf = M.has_text(entry.path) and (hidden.load(entry.path) or buffer.find(entry.path))
+  local buf = M.has_text(entry) and (hidden.load(entry.path) or buffer.find(entry.path))
   if buf and vim.api.nvim_buf_is_loaded(buf) then
     return buf, false
   end

@@ -77,7 +77,7 @@ local function put_all()
     local is_file = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
     local name = is_file and vim.api.nvim_buf_get_name(buf) or ""
     local change = name ~= "" and journal.change(name) or nil
-    if change and not change.behind then
+    if change and not change.behind and change.kind ~= "deleted" then
       mark(buf, change)
     end
   end

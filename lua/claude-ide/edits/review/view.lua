@@ -242,7 +242,7 @@ function M.update(view, entries, index)
     return list_files(view, entries, index)
   end
   local on_disk = entry.change and entry.change.behind and sides.lines_on_disk(entry.change) or nil
-  if sides.is_ours(view.bufs.right) ~= (on_disk ~= nil or not sides.has_text(entry.path)) then
+  if sides.is_ours(view.bufs.right) ~= (on_disk ~= nil or not sides.has_text(entry)) then
     -- The file was created or deleted, or has changed on disk beside unsaved changes. Who is typing in it goes on, until InsertLeave.
     local is_here = view.wins.right == vim.api.nvim_get_current_win()
     if is_here and vim.api.nvim_get_mode().mode:find("^[iR]") then

@@ -200,6 +200,15 @@ function M.rebase(buf, bytes)
   M.modified_set(buf)
 end
 
+---Keeps the user's text: the next `:w` overwrites the disk's without a prompt, and a later merge takes nothing of the present one.
+---@param buf integer
+---@param theirs? string on disk; nil: it is read
+local function keep_mine(buf, theirs)
+  stamp.agree(buf)
+  vim.bo[buf].modified = true
+  M.rebase(buf, theirs)
+end
+
 ---Checks a change on disk of a modified buffer's file, and notifies the user if it matters.
 ---@param buf integer
 function M.consider(buf)
@@ -222,7 +231,9 @@ function M.consider(buf)
     end
     local entry = conflicts[buf] or {}
     conflicts[buf] = entry
-    if entry.open or (bytes and entry.base == bytes) then
+    if bytes and entry.base == bytes then
+      return keep_mine(buf, bytes) -- it was only touched, or is back
+    elseif entry.open then
       return
     end
     entry.open = true
@@ -245,15 +256,6 @@ function M.list()
   end
   table.sort(bufs)
   return bufs
-end
-
----Keeps the user's text: the next `:w` overwrites the disk's without a prompt, and a later merge takes nothing of the present one.
----@param buf integer
----@param theirs? string on disk; nil: it is read
-local function keep_mine(buf, theirs)
-  stamp.agree(buf)
-  vim.bo[buf].modified = true
-  M.rebase(buf, theirs)
 end
 
 ---Takes the disk's text; `u` brings the user's back.
