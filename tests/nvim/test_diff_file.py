@@ -112,6 +112,28 @@ def test_a_hook_that_formats_what_was_accepted_is_no_trouble(diffs):
     diffs.wait_clean()
 
 
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("layout", ["vertical", "unified"])
+def test_a_proposal_whose_file_has_changed_since_says_so(start_nvim, layout):
+    nvim = start_nvim(files={"a.txt": OLD}, args=["a.txt"], opts={"diff": {"layout": layout}})
+    diffs = Diffs(nvim)
+    said = "before the file changed" if layout == "vertical" else "the file has changed since"
+    path = nvim.project / "a.txt"
+    diffs.propose(1, "a.txt", NEW)
+    diffs.wait_current(1)
+    diffs.propose(2, "a.txt", OLD + "of another session\n", client=2)
+    accept_and_write(diffs)
+    diffs.wait_current(2)
+    nvim.wait_screen(said)
+    path.write_text(OLD)
+    nvim.wait(lambda: not any(said in line for line in nvim.screen()), what="the text that it was made for")
+    path.write_text("line 0\n" + OLD)
+    nvim.wait_screen(said)
+    assert diffs.accept(2, "a.txt") == OLD + "of another session\n"
+    diffs.wait_clean()
+    nvim.wait("Ide.watch_files.counts().folders == 0", what="the end of the watch")
+
+
 def test_an_unsaved_buffer_is_what_the_diff_is_against(diffs):
     open_over_unsaved(diffs)
     diffs.nvim.wait_screen("a.txt · now, with your unsaved changes")

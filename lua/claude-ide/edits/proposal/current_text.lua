@@ -21,6 +21,7 @@ M.MAX_BYTES = 256 * 1024 * 1024
 ---@field against "disk"|"buffer"|"text"|"nothing" buffer: unsaved changes of the file; text: a buffer's text, whatever is on disk
 ---@field disk claude-ide.proposal.Disk
 ---@field buf? integer loaded buffer of the file
+---@field is_past? boolean the file has changed on disk since
 
 ---Reads a file. `done` is called on the main loop.
 ---@param path string absolute

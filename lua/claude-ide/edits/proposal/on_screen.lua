@@ -83,6 +83,15 @@ local function close_view(entry)
 end
 
 ---@param entry claude-ide.proposal.Entry
+local function stop_listening(entry)
+  if entry.group then
+    vim.api.nvim_del_augroup_by_id(entry.group)
+    entry.unfollow()
+    entry.group, entry.unfollow = nil, nil
+  end
+end
+
+---@param entry claude-ide.proposal.Entry
 function M.remove(entry)
   if not state.remove(entry) then
     return
@@ -91,9 +100,7 @@ function M.remove(entry)
   if entry.file.text then
     window.forget(state.sight(entry))
   end
-  if entry.group then
-    vim.api.nvim_del_augroup_by_id(entry.group)
-  end
+  stop_listening(entry)
   if entry.view and entry.ended_by_others then
     closing.by_others(function()
       close_view(entry)
@@ -195,9 +202,9 @@ end
 ---Takes a diff down temporarily, for another one; it returns when that is decided.
 ---@param entry claude-ide.proposal.Entry
 local function hide_for_another(entry)
-  vim.api.nvim_del_augroup_by_id(entry.group --[[@as integer]])
+  stop_listening(entry)
   windows.hide_for_another(entry.view --[[@as claude-ide.diffview.View]])
-  entry.group, entry.view, entry.waits = nil, nil, true
+  entry.view, entry.waits = nil, true
 end
 
 ---@class claude-ide.proposal.ShowOpts

@@ -107,6 +107,7 @@ end
 ---@field view? claude-ide.diffview.View
 ---@field list? integer buffer of the list, if there are several files
 ---@field group? integer augroup
+---@field unfollow? fun() of its file on disk
 ---@field was_shown? boolean
 ---@field overwrites? boolean the user knows that the file to create exists
 ---@field outdated? boolean being replaced: not shown any more

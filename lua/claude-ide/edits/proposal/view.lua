@@ -3,6 +3,7 @@ local lazy = require("claude-ide.lazy")
 local bytes = lazy("claude-ide.editor.buffer.bytes")
 local change_keys = lazy("claude-ide.ui.diffview.change_keys")
 local config = lazy("claude-ide.config")
+local current_text = lazy("claude-ide.edits.proposal.current_text")
 local diffview_hunks = lazy("claude-ide.ui.diffview.hunks")
 local events = lazy("claude-ide.edits.proposal.events")
 local files = lazy("claude-ide.edits.proposal.files")
@@ -15,6 +16,7 @@ local notice = lazy("claude-ide.base.notice")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local prepare = lazy("claude-ide.edits.proposal.prepare")
 local state = lazy("claude-ide.edits.proposal.state")
+local watch_files = lazy("claude-ide.edits.watch.files")
 local winbar = lazy("claude-ide.edits.proposal.winbar")
 local window = lazy("claude-ide.ui.guard.window")
 local windows = lazy("claude-ide.ui.diffview.windows")
@@ -306,9 +308,35 @@ local function follow_sizes(entry)
   })
 end
 
+---Follows the file that a proposal was made for: the winbars tell that it has changed since.
+---@param entry claude-ide.proposal.Entry shown
+---@return fun() unfollow
+local function follow_file(entry)
+  local diff, file = entry.diff, entry.file
+  if diff.plan or file.base then
+    return function() end
+  end
+  local function look()
+    current_text.read(file.old_path, function(disk)
+      local now = file.text and file.text.now
+      local is_past = now ~= nil and disk.bytes ~= now.disk.bytes
+      if now and entry.view and diff.state == "pending" and is_past ~= (now.is_past == true) then
+        now.is_past = is_past
+        windows.set_winbars(entry.view)
+      end
+    end)
+  end
+  look() -- it may have waited for its place on the screen
+  return watch_files.follow(file.old_path, look)
+end
+
 ---Starts handling events of the windows.
 ---@param entry claude-ide.proposal.Entry shown
 function M.begin(entry)
+  if entry.unfollow then
+    entry.unfollow()
+  end
+  entry.unfollow = follow_file(entry)
   entry.group = vim.api.nvim_create_augroup("claude-ide.proposal." .. entry.diff.id, { clear = true })
   for _, file in ipairs(entry.diff.files) do
     if file.text then

@@ -50,7 +50,9 @@ end
 ---@return string
 function M.of_left(path, now, width, unseen)
   local group, what = "ClaudeDiffSide", "now"
-  if now.disk.problem then
+  if now.is_past then
+    group, what = "ClaudeDiffWarning", "before the file changed"
+  elseif now.disk.problem then
     group, what = "ClaudeDiffWarning", now.disk.problem
   elseif now.against == "buffer" then
     group, what = "ClaudeDiffWarning", "now, with your unsaved changes"
@@ -70,7 +72,10 @@ end
 ---@param now claude-ide.proposal.Now
 ---@return string? warning
 local function warning_of(now)
-  return now.disk.problem or now.against == "buffer" and "with your unsaved changes" or nil
+  return now.is_past and "the file has changed since"
+    or now.disk.problem
+    or now.against == "buffer" and "with your unsaved changes"
+    or nil
 end
 
 ---@class claude-ide.proposal.WinbarOpts
