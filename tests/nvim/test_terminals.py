@@ -5,8 +5,10 @@ The CLI is a stand-in: `harness/fake_cli.py`; `tests/e2e/test_terminals_real_cli
 
 import json
 import re
+from unittest import mock
 
 import pytest
+from review_steps import Turn
 
 pytestmark = pytest.mark.dealt
 
@@ -235,6 +237,33 @@ def test_a_tab_page_without_one_ends_none_of_another(start):
     nvim.cmd("Claude close")
     nvim.wait_notice("Claude is not running in")
     assert nvim.lua(NAMES) == ["Claude"]
+
+
+@pytest.mark.every_nvim
+def test_undo_is_for_the_session_of_the_tab_page_and_names_it(start, cli, connect, sessions):
+    nvim = per_tab(start, "Claude", files={"a.txt": "one\n", "b.txt": "b\n"})
+    nvim.cmd("tab split")
+    open_one(nvim, cli, "Claude")
+    for number, name in enumerate(("api", "web")):
+        report(nvim, cli, sessions, number, name, "idle", name=name)
+        with mock.patch("os.getpid", return_value=cli.starts()[number]["pid"]):
+            going = Turn(nvim, connect(nvim))
+        nvim.wait(f"(Ide.server.clients()[{number + 1}] or {{}}).pid ~= nil", what="the process of the client")
+        going.edit(("a.txt", "b.txt")[number], "by Claude\n")
+        going.end(("a.txt", "b.txt")[number])
+
+    def asked_in(tab, answer):
+        nvim.cmd(f"tabnext {tab}")
+        nvim.answer(answer)
+        nvim.cmd("Claude undo")
+        nvim.wait("#asked == 1", what="the question")
+        return nvim.asked()[0]["prompt"]
+
+    assert asked_in(1, 2) == "Undo what Claude's last turn in api changed?"
+    assert asked_in(2, 1) == "Undo what Claude's last turn in web changed?"
+    nvim.wait(lambda: (nvim.project / "b.txt").read_text() == "b\n", what="the undo")
+    assert asked_in(2, 1) == "Undo what Claude's last turn in api changed?", "it has none, so it is the other's"
+    nvim.wait(lambda: (nvim.project / "a.txt").read_text() == "one\n", what="the undo")
 
 
 # ── the list ──

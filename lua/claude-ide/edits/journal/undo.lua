@@ -238,15 +238,17 @@ local function undoables(turn)
 end
 
 ---The turn to undo by default: the last one with changes that can be undone, else the last with any changes left.
+---@param client? integer only its turns
 ---@return integer? id nil: none of Claude's changes are left
-function M.undoable_turn()
+function M.undoable_turn(client)
   local turns, fallback = store.turns(), nil
   for i = #turns, 1, -1 do
-    local found = #turns[i].files > 0 and undoables(turns[i].id) or {}
+    local is_meant = not client or turns[i].client == client
+    local found = is_meant and #turns[i].files > 0 and undoables(turns[i].id) or {}
     local has_undoable = vim.iter(found):any(function(one)
       return one.undo ~= nil and one.undo.hunks > 0
     end)
-    if has_undoable or untracked.count(turns[i].id) > 0 then
+    if has_undoable or is_meant and untracked.count(turns[i].id) > 0 then
       return turns[i].id
     end
     fallback = fallback or (#found > 0 and turns[i].id or nil)

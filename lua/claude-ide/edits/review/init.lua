@@ -386,7 +386,7 @@ function M.changes(scope)
 end
 
 ---Undoes a turn's file changes, after a preview and a confirmation.
----@param id? integer default: the last turn with changes left to undo
+---@param id? integer default: the last turn with changes left to undo, of the session in the tab page if it has one
 ---@return boolean ok
 function M.undo_turn(id)
   return undo_turn.ask(id, M.open)

@@ -8,9 +8,12 @@ local highlights = lazy("claude-ide.ui.highlights")
 local journal = lazy("claude-ide.edits.journal")
 local log = lazy("claude-ide.base.log")
 local notice = lazy("claude-ide.base.notice")
+local own = lazy("claude-ide.terminal.own")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local paths = lazy("claude-ide.base.path")
+local phrases = lazy("claude-ide.sessions.phrases")
 local store = lazy("claude-ide.edits.journal.store")
+local terminals = lazy("claude-ide.terminal")
 local timers = lazy("claude-ide.base.timer")
 local undo = lazy("claude-ide.edits.journal.undo")
 local untracked = lazy("claude-ide.edits.journal.untracked")
@@ -62,24 +65,53 @@ local function describe(item)
   return "~", "Changed", counted(item.hunks, "change") .. " will be undone" .. left .. unsaved
 end
 
+---The client of the session that the user has in the tab page.
+---@return integer?
+local function client_here()
+  local terminal = terminals.of_tab()
+  local here = vim.iter(own.list()):find(function(ours)
+    return ours.terminal ~= nil and ours.terminal == terminal or ours.other ~= nil and ours.other.visible
+  end)
+  return here and own.journal_client(here)
+end
+
+---Cells for the name of a session in a question.
+local SESSION_WIDTH = 30
+
+---@param client integer
+---@return string
+local function session_of(client)
+  for _, ours in ipairs(own.list()) do
+    if own.journal_client(ours) == client then
+      local name = ours.terminal and ours.terminal:name() or ours.other and ours.other.name
+      return phrases.fit(vim.fn.strtrans(name or phrases.title(ours.session)), SESSION_WIDTH)
+    end
+  end
+  return "another session"
+end
+
 ---@param id integer
 ---@return string the object of "Undo …"
 local function name_of(id)
-  local turns = journal.turns()
-  local last = turns[#turns]
-  if not last or last.id == id then
-    return "Claude's last turn"
+  local turn, turns =
+    store.turn(id), --[[@as claude-ide.journal.Turn]]
+    journal.turns()
+  local its = vim.tbl_filter(function(other)
+    return other.client == turn.client
+  end, turns)
+  local whose = #its < #turns and (" in %s"):format(session_of(turn.client)) or ""
+  local back = 0
+  while its[#its - back].id ~= id do
+    back = back + 1
   end
-  for _, turn in ipairs(turns) do
-    if turn.id == id then
-      local back = last.id - id
-      return ("Claude's turn of %s, %s"):format(
-        os.date("%H:%M", turn.started),
-        back == 1 and "the one before the last" or ("%d before the last"):format(back)
-      )
-    end
+  if back == 0 then
+    return "Claude's last turn" .. whose
   end
-  return "an earlier turn of Claude's"
+  return ("Claude's turn of %s%s, %s"):format(
+    os.date("%H:%M", turn.started),
+    whose,
+    back == 1 and "the one before the last" or ("%d before the last"):format(back)
+  )
 end
 
 ---Opens the preview window.
@@ -287,9 +319,10 @@ local function take_back(id, others)
 end
 
 ---@param id? integer default: the last turn with changes left to undo
+---@param client? integer whose turn it is by default, if it has one
 ---@param review_it fun(id: integer) opens the review of the turn
-local function ask_now(id, review_it)
-  id = id or undo.undoable_turn()
+local function ask_now(id, client, review_it)
+  id = id or client and undo.undoable_turn(client) or undo.undoable_turn()
   local preview, rest = id and undo.preview(id) or {}, id and untracked.count(id) or 0
   local undoable = vim.tbl_filter(function(item)
     return item.action ~= "leave"
@@ -327,7 +360,7 @@ end
 local is_waiting = false
 
 ---Asks what to undo once the turn's changes are complete: changes by commands have to be detected first.
----@param id? integer default: the last turn with changes left to undo
+---@param id? integer default: the last turn with changes left to undo, of the session in the tab page if it has one
 ---@param review_it fun(id: integer) opens the review of the turn
 ---@return boolean ok
 function M.ask(id, review_it)
@@ -336,12 +369,12 @@ function M.ask(id, review_it)
     return true
   end
   is_waiting = true
-  local request = guard.request()
+  local request, client = guard.request(), client_here()
   journal.when_known(function()
     -- Keys typed before are not an answer.
     guard.when_requested("undo", READY, function()
       is_waiting = false
-      ask_now(id, review_it)
+      ask_now(id, client, review_it)
     end, request)
   end)
   vim.defer_fn(function()
