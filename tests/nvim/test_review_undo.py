@@ -165,6 +165,17 @@ def test_a_file_comes_back_where_a_folder_of_the_same_turn_is(start_nvim, connec
     assert (nvim.project / "config").read_text() == "mine\n"
 
 
+def test_an_undo_leaves_the_folder_that_neovim_works_in(start_nvim, connect):
+    nvim = start_nvim()
+    going = Turn(nvim, connect(nvim))
+    (nvim.project / "fresh" / "deep").mkdir(parents=True)
+    nvim.cmd("cd fresh")
+    going.edit("fresh/deep/new.txt", "x\n")
+    going.end("new.txt")
+    nvim.undo_turn()
+    assert list(nvim.project.rglob("*")) == [nvim.project / "fresh"]
+
+
 def test_an_undo_with_problems_says_so_on_one_line(nvim, connect):
     going = Turn(nvim, connect(nvim))
     for name in ("a.txt", *NAMES[:3]):

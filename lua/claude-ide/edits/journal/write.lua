@@ -88,13 +88,14 @@ function M.save(buf, format, mode)
   return ok or nil, not ok and tostring(err):gsub("\n.*", ""):gsub("^.-(E%d+: )", "%1") or nil
 end
 
----Removes the folders that became empty, as far up as they were made since.
+---Removes the folders that became empty, as far up as they were made since, and Neovim does not work in them.
 ---@param path string of a file that was removed
 ---@param since integer seconds since the epoch
 function M.remove_folders(path, since)
   for folder in vim.fs.parents(path) do
     local stat = vim.uv.fs_stat(folder)
-    if not stat or stat.birthtime.sec < since or not vim.uv.fs_rmdir(folder) then
+    local is_kept = not stat or stat.birthtime.sec < since or paths.real(folder) == vim.uv.cwd()
+    if is_kept or not vim.uv.fs_rmdir(folder) then
       return
     end
   end
