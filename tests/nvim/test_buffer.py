@@ -482,6 +482,19 @@ def load_hidden(nvim, path):
 
 
 @pytest.mark.every_nvim
+def test_a_hidden_file_has_the_name_that_edit_gives(start_nvim):
+    nvim = start_nvim(files={"a b%.txt": "one\n", "b.txt": "one\n"})
+    (buf,) = load_hidden(nvim, nvim.project / "b.txt")
+    nvim.cmd("edit b.txt")
+    assert nvim.lua("return { vim.fn.bufnr(), vim.fn.expand('%') }") == [buf, "b.txt"]
+    (odd,) = load_hidden(nvim, nvim.project / "a b%.txt")
+    (nvim.home / "c.txt").write_text("c\n")
+    (outside,) = load_hidden(nvim, nvim.home / "c.txt")
+    names = nvim.lua("return vim.tbl_map(vim.fn.bufname, { ... })", odd, outside)
+    assert names == ["a b%.txt", str(nvim.home / "c.txt")]
+
+
+@pytest.mark.every_nvim
 def test_a_hidden_file_is_loaded_unseen(start_nvim):
     nvim = start_nvim(files={"a.py": "# vim: set tabstop=3 :\nx = 1\n"}, init_lua="vim.o.modeline = true")
     nvim.lua(

@@ -337,7 +337,7 @@ function M.go_to(root, thread)
     return nil, ("There is no %s any more."):format(thread.path)
   end
   M.attach()
-  local buf = buffer.find(path) or vim.fn.bufadd(vim.fn.fnamemodify(path, ":.")) -- a name as after `:edit`
+  local buf = buffer.find(path) or buffer.add(path)
   vim.bo[buf].buflisted = true
   vim.cmd("normal! m'")
   if not file_window.show(buf) then

@@ -2,6 +2,7 @@
 -- until the buffer is gone.
 local lazy = require("claude-ide.lazy")
 local at_exit = lazy("claude-ide.base.at_exit")
+local buffer = lazy("claude-ide.editor.buffer")
 local config = lazy("claude-ide.config")
 local files = lazy("claude-ide.base.file")
 local guard = lazy("claude-ide.ui.guard")
@@ -137,7 +138,7 @@ function M.open(folder, caller)
   end)
   local read = files.read_now
   local file, fifo = assert(read(folder .. "/file", 4096)), folder .. "/closed"
-  local buf = vim.fn.bufadd(vim.fn.fnamemodify(file, ":."))
+  local buf = buffer.add(file)
   local pid = tonumber((read(folder .. "/process", 32))) --[[@as integer?]]
   local function shown()
     safely.catch(show, function(trace)

@@ -178,7 +178,7 @@ local function find_or_add(path)
   elseif not vim.uv.fs_access(path, "R") then
     return nil, "Cannot read " .. path
   end
-  return buf or vim.fn.bufadd(path)
+  return buf or buffer.add(path)
 end
 
 ---Shows a buffer, and loads it if necessary.

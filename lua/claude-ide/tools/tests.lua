@@ -3,6 +3,7 @@
 -- Invariant: a cancelled or slow command is killed with all its children; its output is bounded.
 local timers = require("claude-ide.base.timer")
 local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.editor.buffer")
 local files = lazy("claude-ide.base.file")
 local ide_position = lazy("claude-ide.base.position")
 local locate = lazy("claude-ide.language.locate")
@@ -294,7 +295,7 @@ local function by_neotest(task, args)
     counts[test.status] = (counts[test.status] or 0) + 1
     if test.status == "failed" then
       local text = ("%s: %s"):format(test.name, test.message or "failed")
-      items[#items + 1] = { bufnr = vim.fn.bufadd(test.path), lnum = test.lnum, text = text, type = "E" }
+      items[#items + 1] = { bufnr = buffer.add(test.path), lnum = test.lnum, text = text, type = "E" }
       output = output or test.output
     end
   end

@@ -2,6 +2,7 @@
 -- Invariant: only regular files and folders are opened; a name with special characters is a name.
 
 local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.editor.buffer")
 local file = lazy("claude-ide.base.file")
 local file_window = lazy("claude-ide.ui.file_window")
 local notice = lazy("claude-ide.base.notice")
@@ -110,7 +111,7 @@ end
 ---@return string? err for the user
 local function show(path, how)
   if how == "file_window" then
-    local buf = vim.fn.bufadd(path)
+    local buf = buffer.add(path)
     vim.bo[buf].buflisted = true
     if not file_window.show(buf) then
       return nil, "There is no window to show it in."

@@ -138,7 +138,7 @@ function M.load(path)
   -- Listed but not yet shown, as after `nvim a b c`: the user's own buffer, only loaded earlier.
   local listed = buf ~= nil and vim.bo[buf].buflisted
   if not buf then
-    buf = vim.fn.bufadd(path)
+    buf = buffer.add(path)
     vim.bo[buf].buflisted = false
   end
   used[buf] = not listed and vim.uv.now() or nil

@@ -80,6 +80,13 @@ function M.find(path)
   end)
 end
 
+---A new buffer of a file, with the name that `:edit` would give it.
+---@param path string absolute
+---@return integer buf not loaded
+function M.add(path)
+  return vim.fn.bufadd(vim.fn.fnamemodify(path, ":."))
+end
+
 ---The loaded buffer of a file.
 ---@param path string absolute
 ---@return integer? buf

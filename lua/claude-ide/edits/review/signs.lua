@@ -1,5 +1,6 @@
 -- Signs beside Claude's unreviewed lines in any buffer, and jumps between them.
 local lazy = require("claude-ide.lazy")
+local buffer = lazy("claude-ide.editor.buffer")
 local bus = lazy("claude-ide.base.bus")
 local config = lazy("claude-ide.config")
 local covered = lazy("claude-ide.edits.review.covered")
@@ -152,7 +153,7 @@ function M.jump(step)
     if not stat then
       return nil, ("%s cannot be shown: %s."):format(path.short(there.path), why_not)
     end
-    buf = vim.fn.bufadd(there.path)
+    buf = buffer.add(there.path)
   end
   vim.cmd("normal! m'")
   local win = file_window.show(buf)
