@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import time
+from pathlib import Path
 from unittest import mock
 
 import pytest
@@ -754,6 +755,38 @@ def test_a_turn_ends_once_when_the_cli_is_idle_again(session):
     session.nvim.wait("ended > 0")
     session.prompt()
     assert session.nvim.lua("return ended") == 1
+
+
+FORMATTER = """
+package.loaded.conform = { format = function(opts)
+  vim.api.nvim_buf_set_lines(opts.bufnr, 0, 0, true, { "formatted" })
+end }
+"""
+
+
+@pytest.mark.every_nvim
+def test_the_end_of_a_turn_is_told_with_what_its_commands_changed_and_the_helps_formatter_takes_that(session):
+    nvim, project = session.nvim, session.project
+    text = (Path(__file__).parents[2] / "doc" / "claude-ide.txt.in").read_text()
+    nvim.lua(FORMATTER + re.search(r"With conform.nvim: >lua\n(.*?)\n<", text, re.S)[1])
+    nvim.keep_events("ClaudeTurnEnded", "ClaudeFileChanged")
+    nvim.keys("Gounsaved<Esc>")
+    nvim.wait("vim.bo.modified")
+    session.prompt()
+    for name in ("b.txt", "made.txt"):
+        (project / name).write_text("by a command\n")
+    (project / "a.txt").write_text("by a command\n")
+    (project / "gone.txt").unlink()
+    session.over(changes=4)
+    nvim.wait(lambda: nvim.events()[-1:] and nvim.events()[-1][0] == "ClaudeTurnEnded", what="the end to be told")
+    events = nvim.events()
+    assert [name for name, _ in events] == ["ClaudeFileChanged"] * 4 + ["ClaudeTurnEnded"]
+    changed = [os.path.basename(path) for path in events[-1][1]["turn"]["files"]]
+    assert sorted(changed) == ["a.txt", "b.txt", "gone.txt", "made.txt"]
+    assert [(project / name).read_text() for name in ("b.txt", "made.txt")] == ["formatted\nby a command\n"] * 2
+    assert not (project / "gone.txt").exists()
+    assert (project / "a.txt").read_text() == "by a command\n", "unsaved changes are not saved"
+    assert "unsaved" in nvim.lines()
 
 
 class OtherCli(Session):

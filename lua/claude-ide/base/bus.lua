@@ -29,7 +29,7 @@ local M = {}
 ---| "conflict_over" # fun(buf: integer): its text and the file's change on disk are reconciled, or will be in this turn of the event loop
 ---| "file_changed" # fun(path: string): Claude changed it
 ---| "file_renamed" # fun(from: string, to: string): the user has renamed a file with changes of Claude's
----| "turn_ended" # fun(turn: claude-ide.journal.Turn)
+---| "turn_ended" # fun(turn: claude-ide.journal.Turn) its changes are known
 ---| "turn_forgotten" # fun(turn: integer): its data is no longer needed
 ---| "session_changed" # fun(change: claude-ide.sessions.LiveChange)
 ---| "mode_changed" # fun(): the permission mode of a session became known, or has changed

@@ -9,6 +9,7 @@ local ide_event = lazy("claude-ide.config.event")
 local ide_path = lazy("claude-ide.base.path")
 local log = lazy("claude-ide.base.log")
 local native = lazy("claude-ide.library.native")
+local pending = lazy("claude-ide.edits.journal.pending")
 local privacy = lazy("claude-ide.server.privacy")
 
 ---A tracked file.
@@ -108,8 +109,13 @@ local TELL = {
     ide_event.emit("ClaudeTurnStarted", { turn = turn })
   end,
   turn_ended = function(turn)
-    bus.emit("turn_ended", turn)
-    ide_event.emit("ClaudeTurnEnded", { turn = turn })
+    vim.schedule(function() -- what looks for changes of commands begins now
+      pending.await(function()
+        local known = M.turn(turn.id) or turn
+        bus.emit("turn_ended", known)
+        ide_event.emit("ClaudeTurnEnded", { turn = known })
+      end)
+    end)
   end,
   turn_forgotten = function(turn)
     bus.emit("turn_forgotten", turn)

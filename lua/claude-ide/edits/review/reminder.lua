@@ -16,7 +16,6 @@ local native = lazy("claude-ide.library.native")
 local notice = lazy("claude-ide.base.notice")
 local notify = lazy("claude-ide.requests.notify")
 local own = lazy("claude-ide.terminal.own")
-local pending = lazy("claude-ide.edits.journal.pending")
 local server = lazy("claude-ide.server")
 local store = lazy("claude-ide.edits.journal.store")
 local workspace = lazy("claude-ide.server.workspace")
@@ -174,18 +173,13 @@ local function on_end(turn)
   if not config.get().review.remind or vim.v.exiting ~= vim.NIL or server.agent(turn.client) then
     return
   end
-  local function look()
-    if not leaves_changes(turn) then
-      return
-    end
-    is_first(turn.client, function(first)
-      remind({ client = turn.client, turn = turn.id, is_first = first }, function(late)
-        notify.with_finish(turn.client, late)
-      end)
-    end)
+  if not leaves_changes(turn) then
+    return
   end
-  vim.schedule(function() -- what looks for changes of commands begins now
-    pending.await(look)
+  is_first(turn.client, function(first)
+    remind({ client = turn.client, turn = turn.id, is_first = first }, function(late)
+      notify.with_finish(turn.client, late)
+    end)
   end)
 end
 
