@@ -198,7 +198,7 @@ def test_nothing_to_review_is_said(start_nvim, connect):
     nvim = start_nvim(notices=True)
     connect(nvim)
     nvim.cmd("Claude review")
-    assert "Nothing to review" in nvim.notices()[-1]
+    assert nvim.notices()[-1].startswith("Nothing to review: ") and "in this Neovim" in nvim.notices()[-1]
     nvim.cmd("Claude undo")
     nvim.wait("notices[#notices]:find('Nothing to undo', 1, true)")
 

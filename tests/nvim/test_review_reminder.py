@@ -120,6 +120,23 @@ def test_a_turn_of_one_edit_says_it_once(start, connect):
     assert first.startswith("Claude changed a.txt, +1 −1: ")
 
 
+@pytest.mark.parametrize("columns", [80, 200])
+def test_a_conflict_with_unsaved_changes_is_said_with_it(knows, connect, columns):
+    """On the message line a notice takes the place of the one before."""
+    nvim = knows(columns=columns)
+    client = connect(nvim)
+    nvim.keys("GAmine<Esc>")
+    nvim.wait("vim.bo.modified and Ide.watch_conflict.base(vim.fn.bufnr()) ~= nil")
+    going = Turn(nvim, client)
+    going.edit("a.txt", A.replace("one", "1"))
+    nvim.wait("#Ide.watch_conflict.list() == 1")
+    going.end("a.txt")
+    if columns == 200:
+        said(nvim, f"a.txt, +1 −1 {WAITS}. 1 file in conflict with your unsaved changes: `:Claude resolve`")
+    else:
+        said(nvim, "To review: `:Claude review`. Conflicts: `:Claude resolve`")
+
+
 def test_another_project_of_the_same_neovim_has_its_own(knows, connect):
     nvim = knows(files={"a.txt": A, "other/.git/HEAD": "", "other/c.txt": "c\n"})
     client = connect(nvim)

@@ -501,6 +501,22 @@ def test_without_a_word_the_user_chooses_from_a_list(opened):
     assert offered(opened) == ["Keep mine", "Take the", "Compare them"]
 
 
+def test_where_the_text_before_is_not_known_nothing_is_offered_that_needs_it(opened):
+    opened.lua("Ide.watch_conflict.modified_set = function() end")
+    opened.keys("ggImine <Esc>")
+    opened.wait("vim.bo.modified")
+    write_by_rename(opened.project / "a.txt", TEXT + "theirs\n")
+    opened.wait("#Ide.watch_conflict.list() == 1")
+    assert "merge" not in opened.notices()[-1]
+    opened.answer()
+    opened.cmd("Claude resolve")
+    assert opened.asked()[0]["lines"] == [
+        "Keep mine (the next :w overwrites the file)",
+        "Take the version on disk (u restores mine)",
+        "Compare them, side by side",
+    ]
+
+
 def test_the_same_text_on_disk_is_no_conflict(opened):
     opened.keys("ggdG")
     opened.keys("isame<Esc>")

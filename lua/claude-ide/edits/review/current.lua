@@ -250,10 +250,10 @@ local function listen(of)
 end
 
 local NOTHING = {
-  unreviewed = "Claude has not changed any files since your last review.",
+  unreviewed = "no changes by Claude in this Neovim since your last review.",
   turn = "Claude's last turn changed no file.",
   session = "this session changed no file.",
-  all = "Claude has changed no file.",
+  all = "Claude has changed no file in this Neovim.",
 }
 
 ---@param scope claude-ide.review.Scope

@@ -6,6 +6,7 @@ local lazy = require("claude-ide.lazy")
 local bus = lazy("claude-ide.base.bus")
 local clients = lazy("claude-ide.edits.journal.clients")
 local config = lazy("claude-ide.config")
+local conflict = lazy("claude-ide.edits.watch.conflict")
 local counted = lazy("claude-ide.base.counted")
 local current = lazy("claude-ide.edits.review.current")
 local files = lazy("claude-ide.base.file")
@@ -103,6 +104,23 @@ local function texts_of(changes, to_ask)
   }, texts)
 end
 
+---On the message line this takes the place of what was said of conflicts.
+---@param texts string[]
+---@return string[]
+local function with_conflicts(texts)
+  local count = #conflict.list()
+  if count == 0 then
+    return texts
+  end
+  local way = notice.way_to("resolve")
+  local both = vim.tbl_map(function(text)
+    local what = counted(count, "file") .. " in conflict with your unsaved changes"
+    return ("%s. %s: %s"):format((text:gsub("%.$", "")), what, way)
+  end, texts)
+  both[#both + 1] = ("To review: %s. Conflicts: %s"):format(notice.way_to("review"), way)
+  return both
+end
+
 ---@return string[]? notice
 local function make()
   local now = due
@@ -120,7 +138,7 @@ local function make()
     return nil
   end
   said = { turn = now.turn, text = texts[1] }
-  return texts
+  return with_conflicts(texts)
 end
 
 ---@param reminder claude-ide.review.Reminder

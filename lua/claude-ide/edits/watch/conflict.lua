@@ -238,7 +238,10 @@ function M.consider(buf)
     end
     entry.open = true
     notice.warn(one_line.of_file(name, {
-      "%s changed on disk, and you have unsaved changes. `:Claude resolve` merges them, keeps yours or takes the disk's.",
+      "%s changed on disk, and you have unsaved changes. `:Claude resolve` "
+        .. (
+          entry.base and "merges them, keeps yours or takes the disk's." or "keeps yours or takes the disk's."
+        ),
       "%s changed on disk, and you have unsaved changes: `:Claude resolve`",
       "`:Claude resolve`: %s changed on disk",
     }))
@@ -351,6 +354,8 @@ local LABELS = {
   compare = "Compare them with their base, side by side",
 }
 
+local WITHOUT_BASE = "Compare them, side by side"
+
 ---Resolves the current buffer's conflict, else the first open one; without a choice, asks with `vim.ui.select`.
 ---@param choice? claude-ide.watch.Choice
 ---@return boolean? ok
@@ -367,7 +372,7 @@ function M.resolve(choice)
   choose.select(choices(buf), {
     prompt = name .. " changed on disk",
     format_item = function(item)
-      return LABELS[item]
+      return item == "compare" and not M.base(buf) and WITHOUT_BASE or LABELS[item]
     end,
   }, function(picked)
     if picked then
