@@ -123,13 +123,15 @@ def test_says_why_there_can_be_none(start, fake, tmp_path):
     for branch, words in {
         "a..b": "'a..b' is not a valid branch name",
         "-x": "not a valid branch name",
+        "@": "'@' is not a valid branch name",
+        "@{-1}": "'@{-1}' is not a valid branch name",
         "taken": "project.taken exists already",
     }.items():
         nvim.cmd(f"Claude worktree {branch}")
         nvim.wait_notice(words)
     nvim.cmd(f"cd {tmp_path}")
     nvim.cmd("Claude worktree fix")
-    nvim.wait_notice("no git repository")
+    nvim.wait_notice("is in no work tree of git")
     nvim.cmd("Claude worktree")
     nvim.wait_notice("needs a branch")
     nvim.cmd(f"cd {nvim.project}")
@@ -189,7 +191,7 @@ def test_done_stops_at_what_would_be_lost(fixing, connect):
     nvim.keys("ihello<Esc>")
     nvim.wait("vim.bo.modified")
     nvim.cmd("Claude worktree done")
-    nvim.wait_notice("Not saved: a.txt.")
+    nvim.wait_notice("Not saved in project.fix: a.txt.")
     nvim.cmd("undo")
     # A change of Claude's that is not reviewed.
     client = connect(nvim, roots=[fix])
@@ -481,7 +483,7 @@ def test_done_tells_of_files_that_git_hides_or_that_came_later(fixing):
     nvim.wait("answer ~= nil")
     (fix / ".env").write_text("secret")
     nvim.lua("answer()")
-    nvim.wait_notice("Ignored files since the question: .env. The worktree stays.")
+    nvim.wait_notice("The worktree stays: ignored files since the question: .env.")
     assert (fix / ".env").exists()
 
 
@@ -520,7 +522,7 @@ def test_done_names_text_that_was_not_sent(fixing, fake):
         str(fix),
     )
     nvim.lua("answer(1)")
-    nvim.wait_notice('Text that is not sent since the question: "another <202e>idea". The worktree stays.')
+    nvim.wait_notice('The worktree stays: text that is not sent since the question: "another <202e>idea".')
     assert fix.exists()
     # A chat that is closed leaves its text to the next one in that folder.
     nvim.lua("Ide.chat.close_all()")
@@ -572,7 +574,7 @@ def test_done_names_jobs_of_other_terminals(fixing):
     assert prompt == f"fix · all in main · terminals lose their folder: cd {fix} && echo there && exec sleep 300"
     nvim.cmd("terminal exec sleep 299")
     nvim.lua("answer(1)")
-    nvim.wait_notice("Terminals since the question: exec sleep 299. The worktree stays.")
+    nvim.wait_notice("The worktree stays: terminals since the question: exec sleep 299.")
     assert fix.exists()
 
 
@@ -614,6 +616,79 @@ def test_done_stops_at_a_worktree_in_it(fixing):
     assert question["prompt"].endswith("it has submodules, with which git removes no worktree")
 
 
+def diverge(nvim, fix, name="a.txt"):
+    """The same line of a file in both branches."""
+    commit(fix, name, "theirs\n")
+    commit(nvim.project, name, "mine\n")
+
+
+def refused(nvim, words):
+    """`:Claude worktree done` says why it stops, and asks nothing."""
+    nvim.answer()
+    nvim.lua("notices = {}")
+    nvim.cmd("Claude worktree done")
+    nvim.wait_notice(words)
+    assert nvim.asked() == []
+
+
+def test_done_commits_nothing_that_git_has_not_finished(start, fake):
+    nvim = start()
+    fix = begin(nvim, fake)
+    diverge(nvim, fix)
+    for command, name in (("merge main", "merge"), ("rebase main", "rebase"), ("cherry-pick main", "cherry-pick")):
+        run_to_conflict(fix, *command.split())
+        refused(nvim, f"`git {name}` in project.fix is not finished: conflicts in a.txt. Finish or abort it first.")
+        (fix / "a.txt").write_text("both\n")
+        git(fix, "add", "a.txt")
+        refused(nvim, f"`git {name}` in project.fix is not finished. Finish or abort it first.")
+        git(fix, name, "--abort")
+    git(fix, "bisect", "start", "HEAD", "HEAD^")
+    refused(nvim, "`git bisect` in project.fix is not finished.")
+    git(fix, "bisect", "reset")
+    # Conflicts of no command that could be continued.
+    (fix / "a.txt").write_text("stashed\n")
+    git(fix, "stash")
+    commit(fix, text="again\n")
+    run_to_conflict(fix, "stash", "pop")
+    refused(nvim, "project.fix has conflicts in a.txt. Resolve them, then `git add`.")
+    assert git(fix, "log", "--format=%s").splitlines() == ["change a.txt", "change a.txt", "first"]
+
+
+def run_to_conflict(folder, *arguments):
+    with pytest.raises(AssertionError):
+        git(folder, *arguments)
+
+
+def test_done_looks_again_before_it_commits(start, fake):
+    nvim = start()
+    fix = begin(nvim, fake)
+    diverge(nvim, fix)
+    (fix / "new.txt").write_text("new\n")
+    assert "Not committed" in ask_later(nvim)
+    run_to_conflict(fix, "merge", "main")
+    nvim.lua("vim.ui.input = function(_, done) done('message') end answer(2)")
+    nvim.wait_notice("`git merge` in project.fix is not finished: conflicts in a.txt.")
+    assert (fix / "new.txt").exists() and git(fix, "log", "-1", "--format=%s") == "change a.txt"
+
+
+@pytest.mark.parametrize("command", ["cherry-pick", "revert", "bisect"])
+def test_done_merges_into_no_unfinished_work(start, fake, command):
+    nvim = start()
+    commit(nvim.project, text="three\n")
+    git(nvim.project, "checkout", "-qb", "side")
+    commit(nvim.project, text="four\n")
+    git(nvim.project, "checkout", "-q", "main")
+    commit(nvim.project, text="five\n")
+    commit(begin(nvim, fake), "new.txt")
+    if command == "bisect":
+        git(nvim.project, "bisect", "start")
+    else:
+        run_to_conflict(nvim.project, command, "side" if command == "cherry-pick" else "HEAD^")
+    done(nvim, 1)
+    nvim.wait_notice(f"`git {command}` in project is not finished")
+    assert git(nvim.project, "log", "-1", "--format=%s", "main") == "change a.txt"
+
+
 def test_done_does_not_end_another_merge(start, fake):
     nvim = start()
     git(nvim.project, "checkout", "-qb", "side")
@@ -623,7 +698,7 @@ def test_done_does_not_end_another_merge(start, fake):
     commit(begin(nvim, fake))
     git(nvim.project, "merge", "-q", "--no-commit", "-s", "ours", "side")
     done(nvim, 1)
-    nvim.wait_notice("project has a merge that is not committed: nothing was merged.")
+    nvim.wait_notice("`git merge` in project is not finished. Finish or abort it first.")
     assert (nvim.project / ".git/MERGE_HEAD").exists()
 
 
@@ -662,3 +737,55 @@ def test_done_keeps_a_text_without_a_name(fixing):
     assert ["typed"] in nvim.lua(
         "return vim.tbl_map(function(buf) return vim.api.nvim_buf_get_lines(buf, 0, -1, true) end, vim.api.nvim_list_bufs())"
     )
+
+
+def test_done_takes_the_branch_of_another_worktree(start, fake):
+    """From anywhere in the repository, and it is no prompt for a branch of the name `done`."""
+    nvim = start()
+    fix = begin(nvim, fake)
+    nvim.cmd("tabprevious")
+    nvim.answer(-1)
+    nvim.cmd("Claude worktree done fix")
+    nvim.wait("#asked == 1", what="the question")
+    assert nvim.asked()[0]["prompt"] == "fix · all in main"
+    for words, said in {
+        "nope": "The branch nope has no worktree that `:Claude worktree` or `git worktree add` has made.",
+        "main": "The branch main has no worktree that `:Claude worktree` or `git worktree add` has made.",
+        "fix it": "`:Claude worktree done` takes one branch",
+    }.items():
+        nvim.cmd(f"Claude worktree done {words}")
+        nvim.wait_notice(said)
+    assert nvim.lua("return vim.fn.getcompletion('Claude worktree done ', 'cmdline')") == ["fix"]
+    nvim.answer(1)
+    nvim.cmd("Claude worktree done fix")
+    nvim.wait_notice("The worktree of fix is removed.")
+    assert not fix.exists() and branches(nvim) == ["main"] and len(fake.starts()) == 1
+
+
+def test_done_names_the_folder_of_an_unsaved_file(start, fake):
+    nvim = start()
+    commit(begin(nvim, fake))
+    nvim.cmd("tabprevious")
+    nvim.keys("ihello<Esc>")
+    nvim.wait("vim.bo.modified")
+    nvim.cmd("tabnext")
+    done(nvim, 1)
+    nvim.wait_notice("Not saved in project: a.txt. Write or discard it first.")
+
+
+def test_done_says_what_it_did_before_it_stopped(start, fake):
+    """The user types while a hook of the merge is at work: the CLI runs on."""
+    nvim = start()
+    fix = begin(nvim, fake)
+    commit(fix)
+    commit(nvim.project, "other.txt")
+    hook(nvim, "commit-msg", "until test -e ../go; do sleep 0.02; done")
+    nvim.answer(1)
+    nvim.cmd("Claude worktree done")
+    nvim.wait_notice("is still at work")
+    nvim.keys("ihello<Esc>")
+    nvim.wait("vim.bo.modified")
+    (fix.parent / "go").touch()
+    nvim.wait_notice("fix is in main now. The worktree stays: ")
+    assert nvim.notices()[-1].endswith("Not saved in project.fix: a.txt. Write or discard it first.")
+    assert nvim.lua("return #Ide.terminal.list()") == 1

@@ -85,21 +85,24 @@ return {
   },
   {
     name = "worktree",
-    args = "{branch} [{prompt}] | done",
+    args = "{branch} [{prompt}] | done [{branch}]",
     doc = "Open a tab page for the git worktree of a branch, and start a CLI there, with the prompt. Creates the worktree "
-      .. "and the branch if necessary. `done` finishes the current worktree: it asks whether to merge, then removes it. "
-      .. "See |claude-ide-worktrees|.",
+      .. "and the branch if necessary. `done` finishes the current worktree, or a branch's: it asks whether to merge, then "
+      .. "removes it. See |claude-ide-worktrees|.",
     run = function(words, at)
       if not words[1] then
         return nil, "`:Claude worktree` needs a branch."
-      elseif words[1] == "done" and not words[2] then
-        return worktree.done()
+      elseif words[1] == "done" and words[3] then
+        return nil, "`:Claude worktree done` takes one branch."
+      elseif words[1] == "done" then
+        return worktree.done(words[2])
       end
       -- As typed: a prompt keeps its blanks and quotes.
       return worktree.open(words[1], vim.trim(at.rest:match("^%s*%S+(.*)$") or ""))
     end,
     complete = function(_, before)
-      return before[1] and {} or worktree.names()
+      local is_done = before[1] == "done"
+      return before[is_done and 2 or 1] and {} or worktree.names(is_done)
     end,
   },
   {

@@ -167,6 +167,32 @@ function M.in_turn(task, repository, fn)
   return value
 end
 
+---Files and folders that git has until a command ends, and its name. A rebase may have the head of a cherry-pick, too.
+local UNFINISHED = {
+  { "rebase-merge", "rebase" },
+  { "rebase-apply/applying", "am" },
+  { "rebase-apply", "rebase" },
+  { "MERGE_HEAD", "merge" },
+  { "REVERT_HEAD", "revert" },
+  { "CHERRY_PICK_HEAD", "cherry-pick" },
+  { "sequencer", "cherry-pick" },
+  { "BISECT_START", "bisect" },
+}
+
+---What git has begun in a worktree and not ended.
+---@param task claude-ide.language.Task
+---@param folder string
+---@return string? command
+---@return string[] conflicts files
+function M.unfinished(task, folder)
+  local private = M.must(task, folder, { "rev-parse", "--absolute-git-dir" })
+  local found = vim.iter(UNFINISHED):find(function(one)
+    return vim.uv.fs_stat(private .. "/" .. one[1]) ~= nil
+  end)
+  local names = M.must(task, folder, { "diff", "--name-only", "-z", "--diff-filter=U" })
+  return found and found[2], vim.split(names, "%z", { trimempty = true })
+end
+
 ---@class claude-ide.git.Status
 ---@field uncommitted string[] changed and untracked files
 ---@field ignored string[] files and folders, and files with `--skip-worktree` or `--assume-unchanged`, whose changes git hides

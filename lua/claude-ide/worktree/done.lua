@@ -1,7 +1,8 @@
 -- `:Claude worktree done`: the end of a worktree.
--- Invariant: nothing is lost. It stops at an unsaved buffer, an edit that waits, a change that is not reviewed, and a CLI of another
--- terminal; it asks about files that are not committed, and names what else a removal takes: ignored files, text that was typed and
--- not sent, the folder of other terminals. Git removes and deletes without force, and all is checked again before that.
+-- Invariant: nothing is lost. It stops at an unsaved buffer, what git has not finished, an edit that waits, a change that is not
+-- reviewed, and a CLI of another terminal; it asks about files that are not committed, and names what else a removal takes: ignored
+-- files, text that was typed and not sent, the folder of other terminals. Git removes and deletes without force, and all is checked
+-- again before that.
 local lazy = require("claude-ide.lazy")
 local buffer_marks = lazy("claude-ide.ui.buffer_marks")
 local chat_prompt = lazy("claude-ide.chat.prompt")
@@ -71,7 +72,22 @@ local function check_buffers(task, folder)
     names[#names + 1] = vim.bo[buf].modified and vim.fs.basename(vim.api.nvim_buf_get_name(buf)) or nil
   end
   if names[1] then
-    task:fail(("Not saved: %s. Write or discard it first."):format(listed(names)))
+    local name = vim.fs.basename(folder)
+    task:fail(("Not saved in %s: %s. Write or discard it first."):format(name, listed(names)))
+  end
+end
+
+---@param task claude-ide.language.Task
+---@param folder string
+local function check_git(task, folder)
+  local command, conflicts = git.unfinished(task, folder)
+  local name, files = vim.fs.basename(folder), listed(conflicts)
+  if command then
+    local where = ("`git %s` in %s is not finished"):format(command, name)
+    local with = conflicts[1] and (": conflicts in %s"):format(files) or ""
+    task:fail(("%s%s. Finish or abort it first."):format(where, with))
+  elseif conflicts[1] then
+    task:fail(("%s has conflicts in %s. Resolve them, then `git add`."):format(name, files))
   end
 end
 
@@ -153,6 +169,7 @@ local function check(task, folder)
     end
   end
   check_buffers(task, folder)
+  check_git(task, folder)
   for _, proposal in ipairs(ide_proposal.list()) do
     if is_in(proposal.path, folder) then
       task:fail(
@@ -254,6 +271,7 @@ local function commit(task, own, asked, names)
     task:fail("Nothing was committed: the message is empty. The worktree stays.")
   end
   claim(task, own)
+  check_git(task, own.path)
   local restore = keep_index(task, own.path)
   local _, err = git.run(task, own.path, { "add", "--all" })
   if not err then
@@ -334,6 +352,7 @@ end
 local function merge(task, into, branch)
   local name = vim.fs.basename(into.path)
   check_buffers(task, into.path)
+  check_git(task, into.path) -- `--abort` below would end another merge
   local now = git.run(task, into.path, { "symbolic-ref", "--short", "HEAD" }) or "no branch"
   if now ~= into.branch then
     task:fail(("%s is on %s now, not on %s: nothing was merged."):format(name, now, into.branch))
@@ -347,23 +366,18 @@ local function merge(task, into, branch)
   if changed ~= "" then
     task:fail(("%s has changes that are not committed: nothing was merged."):format(name))
   end
-  -- Another merge may have changed no file; `--abort` below would end it.
-  if git.run(task, into.path, { "rev-parse", "--quiet", "--verify", "MERGE_HEAD" }) then
-    task:fail(("%s has a merge that is not committed: nothing was merged."):format(name))
-  end
   -- Git's message names what it is given: the branch, unless a tag has its name.
   local full, short = "refs/heads/" .. branch, branch
   local meant = git.run(task, into.path, { "rev-parse", "--symbolic-full-name", short, "--" })
   short = meant and vim.split(meant, "\n")[1] == full and short or full
   local _, err = git.run(task, into.path, { "merge", "--no-edit", "--quiet", short })
   if err then
-    local conflicts = git.run(task, into.path, { "diff", "--name-only", "-z", "--diff-filter=U" })
+    local _, conflicts = git.unfinished(task, into.path)
     git.run(task, into.path, { "merge", "--abort" })
-    local files = conflicts and conflicts ~= "" and vim.split(conflicts, "%z", { trimempty = true })
     task:fail(
-      files
+      conflicts[1]
           and ("Conflicts in %s: nothing was merged. Merge %s into %s there first."):format(
-            listed(files),
+            listed(conflicts),
             into.branch,
             branch
           )
@@ -391,7 +405,7 @@ local function end_clis(task, folder)
     return retry.until_ended(pids, PATIENCE_MS, resume)
   end)
   if not over then
-    task:fail("Claude does not end there: the worktree stays.")
+    task:fail("Claude does not end there.")
   end
 end
 
@@ -431,7 +445,7 @@ local function stop_at_new(task, kind, told, now)
     return not vim.list_contains(told, name)
   end, now)
   if new[1] then
-    task:fail(("%s since the question: %s. The worktree stays."):format(kind, listed(new)))
+    task:fail(("%s since the question: %s."):format(kind, listed(new)))
   end
 end
 
@@ -443,18 +457,19 @@ end
 ---@param into? claude-ide.workspace.Worktree whose branch has the commits; nil: the branch stays
 ---@return string? err why the branch stays
 local function remove(task, repository, own, told, into)
-  stop_at_new(task, "Text that is not sent", told.unsent, unsent_in(own.path))
-  stop_at_new(task, "Terminals", told.jobs, jobs_in(own.path))
+  stop_at_new(task, "text that is not sent", told.unsent, unsent_in(own.path))
+  stop_at_new(task, "terminals", told.jobs, jobs_in(own.path))
+  check(task, own.path) -- before a CLI ends in vain
   end_clis(task, own.path)
   check(task, own.path)
   local status = git.status(task, own.path)
   if status.uncommitted[1] then
-    task:fail(("Not committed in the meantime: %s. The worktree stays."):format(listed(status.uncommitted)))
+    task:fail(("not committed in the meantime: %s."):format(listed(status.uncommitted)))
   end
-  stop_at_new(task, "Ignored files", told.ignored, status.ignored)
+  stop_at_new(task, "ignored files", told.ignored, status.ignored)
   local stays = why_it_stays(task, own, status)
   if stays then
-    task:fail(("The worktree stays: %s."):format(stays))
+    task:fail(stays .. ".")
   end
   local other = into or repository.worktrees[1].path ~= own.path and repository.worktrees[1]
   leave(own.path, other and other.path or vim.fs.dirname(own.path))
@@ -556,9 +571,17 @@ function M.run(task, repository, own, asked)
   if chosen.merges then
     merge(task, state.into --[[@as claude-ide.workspace.Worktree]], own.branch --[[@as string]])
   end
-  local kept = chosen.removes and remove(task, repository, own, state, chosen.deletes and state.into or nil)
   local name, into = own.branch or vim.fs.basename(own.path), state.into and state.into.branch
   local words = (chosen.merges and "%s is in %s now." or "The worktree of %s is removed."):format(name, into)
+  local ok, kept = pcall(function()
+    return chosen.removes and remove(task, repository, own, state, chosen.deletes and state.into or nil)
+  end)
+  if not ok then
+    if type(kept) == "table" then
+      kept.message = ("%sThe worktree stays: %s"):format(chosen.merges and words .. " " or "", kept.message)
+    end
+    error(kept, 0)
+  end
   -- Git asks more of a branch with an upstream: that this has its commits, too.
   notice.info(kept and ("%s Its branch stays: %s"):format(words, kept) or words)
 end

@@ -15,6 +15,8 @@ local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
 
+local NO_REPOSITORY = "%s is in no work tree of git. `:cd` to one first."
+
 ---The folder that the user is in: the terminal's, else the current directory.
 ---@return string
 local function here()
@@ -45,7 +47,10 @@ end
 ---@param branch string
 ---@return string path
 local function make(task, repository, top, branch)
-  git.must(task, top, { "check-ref-format", "--branch", branch })
+  -- Git takes `@`, and puts a name in the place of `@{-1}`.
+  if git.must(task, top, { "check-ref-format", "--branch", branch }) ~= branch or branch == "@" then
+    task:fail(("'%s' is not a valid branch name"):format(branch))
+  end
   local path = place(repository, top, branch)
   if vim.uv.fs_lstat(path) then
     task:fail(("%s exists already."):format(vim.fn.fnamemodify(path, ":~")))
@@ -152,12 +157,11 @@ end
 
 ---@param repository? claude-ide.workspace.Repository
 ---@param branch string
----@return string? path of the worktree that has the branch
-local function path_of(repository, branch)
-  local found = vim.iter(repository and repository.worktrees or {}):find(function(worktree)
+---@return claude-ide.workspace.Worktree?
+local function with_branch(repository, branch)
+  return vim.iter(repository and repository.worktrees or {}):find(function(worktree)
     return worktree.branch == branch
   end)
-  return found and found.path
 end
 
 ---Opens a tab page for a branch's worktree, which is made unless there is one, and starts a CLI there.
@@ -168,7 +172,7 @@ end
 function M.open(branch, prompt)
   local repository, top = workspace.repository(here())
   if not repository or not top then
-    return nil, "There is no git repository here."
+    return nil, NO_REPOSITORY:format(vim.fn.fnamemodify(here(), ":~"))
   end
   local asked = guard.request()
   local function show(path, err)
@@ -187,13 +191,14 @@ function M.open(branch, prompt)
       end
     end, asked)
   end
-  local existing = path_of(repository, branch)
+  local existing = with_branch(repository, branch)
   if existing then
-    show(existing)
+    show(existing.path)
   else
     language_task.run("worktree", function(task)
       return git.in_turn(task, repository, function()
-        return path_of(workspace.repository(top), branch) or make(task, repository, top, branch)
+        local made = with_branch(workspace.repository(top), branch)
+        return made and made.path or make(task, repository, top, branch)
       end)
     end, show)
   end
@@ -212,19 +217,23 @@ local function worktree_of(folder)
     repository
 end
 
----Reviews, merges or keeps, and removes the worktree that the user is in.
+---Reviews, merges or keeps, and removes a worktree.
+---@param branch? string whose worktree; nil: the one that the user is in
 ---@return boolean? ok
 ---@return string? err
-function M.done()
+function M.done(branch)
   local own, repository = worktree_of(here())
-  if not own or own.is_main then
+  if branch then
+    own = with_branch(repository, branch)
+  elseif not own or own.is_main then
     local name = vim.api.nvim_buf_get_name(0)
     if vim.bo.buftype == "" and paths.is_plain(name) then
       own, repository = worktree_of(vim.fs.dirname(name))
     end
   end
   if not repository or not own or own.is_main then
-    return nil, "This is not a worktree that `:Claude worktree` or `git worktree add` has made."
+    local what = branch and ("The branch %s has no worktree"):format(branch) or "This is not a worktree"
+    return nil, what .. " that `:Claude worktree` or `git worktree add` has made."
   end
   local asked = guard.request()
   language_task.run("worktree", function(task)
@@ -236,12 +245,13 @@ function M.done()
 end
 
 ---What `:Claude worktree` takes: `done`, and branches that have a worktree.
+---@param is_done boolean those that `done` takes
 ---@return string[]
-function M.names()
+function M.names(is_done)
   local repository = workspace.repository(here())
-  local names = { "done" }
+  local names = is_done and {} or { "done" }
   for _, worktree in ipairs(repository and repository.worktrees or {}) do
-    names[#names + 1] = worktree.branch
+    names[#names + 1] = not (is_done and worktree.is_main) and worktree.branch or nil
   end
   return names
 end
