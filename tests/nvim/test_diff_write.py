@@ -299,7 +299,7 @@ def test_quitting_does_not_lose_what_was_typed_into_a_proposal(start_nvim, keys)
     nvim.keys("omine<Esc>")
     nvim.wait(lambda: nvim.lines() == ["ONE", "mine", "two"] and nvim.mode() == "n")
     nvim.keys(keys)
-    nvim.wait_screen(re.compile("E37|E162|You have edited the proposal for a.txt"))
+    nvim.wait_screen(re.compile("E37|E162|Accept or reject the proposal for a.txt, then quit"))
     nvim.keys("<CR>")
     nvim.wait(lambda: nvim.mode() == "n")
     assert diffs.current() == 1 and nvim.lines() == ["ONE", "mine", "two"] and diffs.outcomes(1) == []
@@ -322,7 +322,7 @@ def typed_into(start_nvim):
 def test_quitting_right_after_a_buffer_was_deleted_loses_nothing_of_a_proposal(typed_into, keys):
     nvim = typed_into.nvim
     nvim.input(keys)  # all in one read: no turn of the event loop in between
-    nvim.wait_screen(re.compile("E37|E162|You have edited the proposal for a.txt"))
+    nvim.wait_screen(re.compile("E37|E162|Accept or reject the proposal for a.txt, then quit"))
     nvim.keys("<CR>")
     nvim.wait(lambda: nvim.mode() == "n")
     assert typed_into.current() == 1 and nvim.lines() == ["ONE", "mine", "two"]

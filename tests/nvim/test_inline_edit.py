@@ -214,7 +214,24 @@ def test_an_answer_whose_lines_are_gone_is_kept_in_a_register(edit, model):
     deferred.go()
     nvim.wait_screen("are gone")
     nvim.wait_screen("Claude's text is in")
-    assert nvim.lua("return vim.fn.getreg('\"')") == "TWO" and lines(nvim) == ["one", "four", "five"]
+    assert nvim.lua("""return { vim.fn.getreg('"'), vim.fn.getregtype('"') }""") == ["TWO\n", "V"]
+    assert lines(nvim) == ["one", "four", "five"]
+
+
+@pytest.mark.parametrize("keys", [":wqa<CR>", ":xa<CR>", ":wqa!<CR>", ":qa<CR>"])
+def test_quitting_does_not_lose_a_proposal_that_no_terminal_asks_about_again(edit, model, keys):
+    model.script(replacement("TWO"))
+    nvim = edit("2Claude edit louder")
+    wait_diff(nvim)
+    nvim.keys(keys)
+    nvim.wait_screen(re.compile("E37|E162|Accept or reject the proposal for a.txt, then quit."))
+    nvim.keys("<CR>")
+    nvim.wait(lambda: nvim.mode() == "n")
+    accept_it(nvim)
+    assert lines(nvim)[1] == "TWO"
+    nvim.keys(":wqa<CR>")
+    assert nvim.terminal.wait_exit() == 0
+    assert (nvim.project / "a.txt").read_text() == TEXT.replace("two", "TWO")
 
 
 @pytest.mark.parametrize("how", ["%!cat", "call setline(1, getline(1, '$')) | 1,5!sort -s -k 9"])

@@ -154,7 +154,7 @@ function RUN.stop(item)
 end
 
 function RUN.copy(item)
-  kept_words.keep(item.summary.id)
+  kept_words.keep({ item.summary.id }, "c")
   notice.info("Copied " .. item.summary.id)
 end
 

@@ -21,34 +21,35 @@ function M.place()
 end
 
 ---Saves the text to the unnamed register and the clipboard.
----@param text string
+---@param lines string[]
+---@param how "c"|"l" words, or whole lines
 ---@return string where
-function M.keep(text)
-  local lines = vim.split(text, "\n", { plain = true })
-  vim.fn.setreg('"', lines, "c")
-  return name_of(has_clipboard() and pcall(vim.fn.setreg, "+", lines, "c"))
+function M.keep(lines, how)
+  vim.fn.setreg('"', lines, how)
+  return name_of(has_clipboard() and pcall(vim.fn.setreg, "+", lines, how))
 end
 
----@param text string
+---@param lines string[]
+---@param how "c"|"l"
 ---@param ... string sentence before the register's name: the first that fits
-local function keep_and_say(text, ...)
-  if vim.trim(text) == "" then
+local function keep_and_say(lines, how, ...)
+  if vim.trim(table.concat(lines)) == "" then
     return
   end
-  local where, texts = M.keep(text), {}
+  local where, texts = M.keep(lines, how), {}
   for _, said in ipairs({ ... }) do
     texts[#texts + 1] = said .. where .. "."
   end
   notice.warn(one_line.fitting(texts))
 end
 
----Saves text of Claude whose place is gone.
----@param text string
+---Saves whole lines of Claude's whose place is gone.
+---@param lines string[]
 ---@param why string a sentence without its full stop
 ---@param brief string a shorter version
-function M.keep_answer(text, why, brief)
+function M.keep_answer(lines, why, brief)
   local where = ". Claude's text is in "
-  keep_and_say(text, why .. where, brief .. where)
+  keep_and_say(lines, "l", why .. where, brief .. where)
 end
 
 ---Cells of a reason that say more than that something was not sent.
@@ -61,7 +62,7 @@ function M.give_back(text, why)
   local where = ". Your text is in "
   local room = vim.v.echospace - width.of(where .. M.place() .. ".")
   local brief = room >= LEAST_REASON and width.cut((why:gsub("%s+", " ")), room) .. where or nil
-  keep_and_say(text, why .. where, brief or "Not sent: your text is in ")
+  keep_and_say(vim.split(text, "\n", { plain = true }), "c", why .. where, brief or "Not sent: your text is in ")
 end
 
 return M

@@ -78,7 +78,7 @@ end
 ---@param brief string
 local function keep(edit, lines, why, brief)
   finish(edit)
-  kept_words.keep_answer(table.concat(lines, "\n"), why, brief)
+  kept_words.keep_answer(lines, why, brief)
 end
 
 ---Ends a failed edit, and saves the instruction to a register.

@@ -5,8 +5,9 @@
 -- written. So `:w`, `:wq`, `:x`, `:update` and mappings to them accept; autosave by timer, InsertLeave, TextChanged or FocusLost,
 -- `:wall`, and 'autowrite' before `:make` or CTRL-Z do not.
 --
--- Commands that refuse to lose modified buffers work while diffs wait, since an untouched proposal is no user's text. A proposal with the
--- user's edits prevents quitting like any modified buffer; when it is deleted, its text is kept.
+-- Commands that refuse to lose modified buffers work while diffs wait: the agent's terminal asks about an untouched proposal again. One with
+-- the user's edits prevents quitting like any modified buffer, and its text is kept when it is deleted. So does one for a buffer, which
+-- no one asks about again.
 local lazy = require("claude-ide.lazy")
 local config = lazy("claude-ide.config")
 local guard_window = lazy("claude-ide.ui.guard.window")
@@ -41,7 +42,7 @@ local function is_about_to_delete()
   return ok and DELETES[command.cmd] == true
 end
 
----The modified buffers of diffs: all, those of waiting diffs, those without user's edits.
+---The modified buffers of diffs: all, those of waiting diffs, those that may be lost.
 ---@param which "all"|"pending"|"expendable"
 ---@return integer[]
 local function modified_bufs(which)
@@ -51,8 +52,8 @@ local function modified_bufs(which)
   for _, entry in ipairs(state.entries()) do
     local is_pending = entry.diff.state == "pending"
     for _, file in ipairs(entry.diff.files) do
-      local is_typed_in = which == "expendable" and is_pending and user_edits.typed(file)
-      if file.text and not is_typed_in and (which ~= "pending" or is_pending) then
+      local stays = which == "expendable" and is_pending and (file.base or user_edits.typed(file))
+      if file.text and not stays and (which ~= "pending" or is_pending) then
         bufs[#bufs + 1] = file.text.bufs.right
       end
     end
@@ -187,8 +188,8 @@ local function note_unasked(buf, diff, path)
     vim.schedule(function()
       local file = vim.fs.basename(path)
       notice.warn(one_line.fitting({
-        ("You have edited the proposal for %s: accept or reject it, then quit."):format(file),
-        "Accept or reject the proposal that you have edited, then quit.",
+        ("Accept or reject the proposal for %s, then quit."):format(file),
+        "Accept or reject the proposal, then quit.",
       }))
     end)
   elseif automatic and not told_of_autosave then
