@@ -688,10 +688,14 @@ def test_it_is_accepted_and_rejected_by_whatever_decides_on_diffs(both):
 
 
 @pytest.mark.every_nvim
-def test_writing_accepts_it(start_nvim):
-    sets = Changesets(start_nvim(files={"a.py": "one\ntwo\n", "b.py": "one\ntwo\n"}))
+@pytest.mark.parametrize("keys", [":w<CR>", "<C-w>t:w<CR>", "<C-w>t:edit<CR>:wq<CR>", "<C-w>h:w<CR>", "<C-w>h:edit<CR>:w<CR>"])
+def test_writing_accepts_it(start_nvim, keys):
+    """In the proposal, in the list, and where the present text is."""
+    sets = Changesets(
+        start_nvim(files={"a.py": "one\ntwo\n", "b.py": "one\ntwo\n"}, opts={"diff": {"layout": "vertical"}})
+    )
     sets.show(ONE)
-    sets.nvim.keys(":w<CR>")
+    sets.nvim.keys(keys)
     sets.nvim.wait("#answers == 1")
     assert sets.nvim.lua("return answers[1].outcome") == "accepted"
     assert sets.bytes("b.py") == b"one\n# two\n"

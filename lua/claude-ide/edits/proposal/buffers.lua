@@ -132,7 +132,6 @@ function M.finish(path, bufs, source)
       vim.bo[buf].filetype = filetype_of(path, source, buf)
     end
     vim.bo[bufs.left].modifiable = false
-    vim.bo[bufs.right].buftype = "acwrite"
     vim.bo[bufs.right].undolevels = -123456 -- use the global value
     vim.bo[bufs.right].modified = true
   end)

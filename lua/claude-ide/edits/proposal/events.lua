@@ -70,7 +70,6 @@ function M.attach(entry, file, restore)
   end
 
   -- 'modified' stays on, so that `:wq` does not close the window: the diff closes as a whole.
-  writes.attach(entry, file)
   -- Undoing the last edit resets 'modified', and then `:x` and `:update` would do nothing.
   on("BufModifiedSet", {
     buffer = bufs.right,
@@ -86,6 +85,7 @@ function M.attach(entry, file, restore)
     end,
   })
   for side, buf in pairs(bufs) do
+    writes.attach(entry, file, buf)
     local function lost()
       buffer_lost(side)
     end

@@ -20,6 +20,7 @@ local watch_files = lazy("claude-ide.edits.watch.files")
 local winbar = lazy("claude-ide.edits.proposal.winbar")
 local window = lazy("claude-ide.ui.guard.window")
 local windows = lazy("claude-ide.ui.diffview.windows")
+local writes = lazy("claude-ide.edits.proposal.writes")
 
 local M = {}
 
@@ -345,6 +346,7 @@ function M.begin(entry)
   end
   if entry.list then
     keys.map(entry, entry.list, M.verbs_of(entry))
+    writes.attach(entry, entry.file, entry.list)
     list.follow(entry.view --[[@as claude-ide.diffview.View]], entry.group, function(index)
       M.show_file(entry, index)
     end)

@@ -1,7 +1,7 @@
 -- Interprets a write of a proposal's buffer: the user's `:w` accepts. Automatic writes, partial writes and writes under another name
 -- decide nothing, with a notice.
 --
--- A write accepts if a key triggered it directly, not through another autocommand, in the proposal's window, and if only this buffer was
+-- A write accepts if a key triggered it directly, not through another autocommand, in a window of the diff, and if only this buffer was
 -- written. So `:w`, `:wq`, `:x`, `:update` and mappings to them accept; autosave by timer, InsertLeave, TextChanged or FocusLost,
 -- `:wall`, and 'autowrite' before `:make` or CTRL-Z do not.
 --
@@ -223,11 +223,13 @@ local function on_write(entry, file, event)
 end
 
 ---@param entry claude-ide.proposal.Entry on the screen
----@param file claude-ide.proposal.PreparedFile
-function M.attach(entry, file)
+---@param file claude-ide.proposal.File
+---@param buf integer of that file, or the list
+function M.attach(entry, file, buf)
+  vim.bo[buf].buftype = "acwrite"
   vim.api.nvim_create_autocmd({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, {
     group = entry.group,
-    buffer = file.text.bufs.right,
+    buffer = buf,
     desc = "Claude Code: handle a write of a proposal",
     callback = function(event)
       on_write(entry, file, event)
