@@ -32,7 +32,7 @@ return {
         "working_directory",
       },
       { "width" },
-      { "bus", "lsp", "retry", "safely", "one_line" },
+      { "bus", "listed", "lsp", "retry", "safely", "one_line" },
       { "redraw", "slice", "timer" },
       { "waits" },
       { "notice" },

@@ -323,8 +323,6 @@ def test_what_changed_elsewhere_in_its_files_meanwhile_is_planned_anew_and_shown
     changed = B.replace("\n\n\n\n\n", "\n\n# of somebody else\n\n\n")
     (sets.nvim.project / "b.py").write_text(changed)
     sets.nvim.keys("ZZ")
-    sets.nvim.wait_screen("Reason for dropping the change")
-    sets.nvim.keys("<CR>")
     sets.nvim.wait("#notices > 0")
     assert sets.nvim.notices()[0] == "b.py has changed meanwhile: look at it again, then accept."
     assert (sets.bytes("a.py"), sets.bytes("b.py")) == (A.encode(), changed.encode())
@@ -358,6 +356,39 @@ def test_what_changed_on_disk_meanwhile_stops_all_of_it_and_can_be_dropped(sets)
     sets.nvim.keys("<CR>")
     assert sets.answer()["outcome"] == "accepted"
     assert (sets.bytes("a.py"), sets.bytes("b.py")) == (A.replace("add", "plus").encode(), b"other\n")
+
+
+def test_all_that_changed_in_the_same_places_is_told_at_once_before_the_reason_is_asked(sets):
+    sets = sets({name: "add = 1\n" for name in ("a.py", "b.py", "c.py", "d.py")})
+    nvim = sets.nvim
+    edits = ", ".join(f'[uri("{name}.py")] = {{ edit(0, 0, 0, 3, "plus") }}' for name in "abcd")
+    sets.show(f"{{ changes = {{ {edits} }} }}")
+    nvim.keys("dX")
+    nvim.wait_screen("◌ a.py")
+    for name in ("b.py", "c.py"):
+        (nvim.project / name).write_text("other\n")
+    nvim.keys("ZZ")
+    nvim.wait("#notices > 0")
+    why = "Nothing was written: b.py, c.py have changed in the same places: drop them, or reject."
+    assert nvim.notices() == [why]
+    for name in ("b.py", "c.py"):
+        nvim.wait(lambda name=name: nvim.lua("return vim.fn.bufname()").startswith(name))
+        nvim.keys("dX")
+        nvim.wait_screen(f"◌ {name}")
+    nvim.keys("ZZ")
+    nvim.wait_screen("Reason for dropping the 3 changes")
+    # It changes while the user types, and the words are there again.
+    (nvim.project / "d.py").write_text("other\n")
+    nvim.keys("one is enough<CR>")
+    nvim.wait("#notices > 1")
+    assert "d.py has changed in the same places" in nvim.notices()[1]
+    (nvim.project / "d.py").write_text("add = 1\n")
+    nvim.wait("not proposed.applying")
+    nvim.keys("ZZ")
+    nvim.wait_screen("one is enough")
+    nvim.keys("<CR>")
+    assert "The user says: one is enough" in sets.answer()["text"]
+    assert sets.bytes("d.py") == b"plus = 1\n" and sets.bytes("b.py") == b"other\n"
 
 
 def test_one_that_cannot_be_written_leaves_all_as_it_was(sets):
@@ -688,7 +719,9 @@ def test_it_is_accepted_and_rejected_by_whatever_decides_on_diffs(both):
 
 
 @pytest.mark.every_nvim
-@pytest.mark.parametrize("keys", [":w<CR>", "<C-w>t:w<CR>", "<C-w>t:edit<CR>:wq<CR>", "<C-w>h:w<CR>", "<C-w>h:edit<CR>:w<CR>"])
+@pytest.mark.parametrize(
+    "keys", [":w<CR>", "<C-w>t:w<CR>", "<C-w>t:edit<CR>:wq<CR>", "<C-w>h:w<CR>", "<C-w>h:edit<CR>:w<CR>"]
+)
 def test_writing_accepts_it(start_nvim, keys):
     """In the proposal, in the list, and where the present text is."""
     sets = Changesets(

@@ -62,7 +62,12 @@ function M.give_back(text, why)
   local where = ". Your text is in "
   local room = vim.v.echospace - width.of(where .. M.place() .. ".")
   local brief = room >= LEAST_REASON and width.cut((why:gsub("%s+", " ")), room) .. where or nil
-  keep_and_say(vim.split(text, "\n", { plain = true }), "c", why .. where, brief or "Not sent: your text is in ")
+  keep_and_say(
+    vim.split(text, "\n", { plain = true }),
+    "c",
+    why .. where,
+    brief or "Not sent: your text is in "
+  )
 end
 
 return M

@@ -29,22 +29,13 @@ local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
 
----Names in a sentence.
-local MAX_NAMES = 3
 ---Width of a text that was not sent, in a sentence.
 local MAX_TEXT = 30
 ---How long a CLI may take to end.
 local PATIENCE_MS = 10000
 
----@param names string[]
----@return string
-local function listed(names)
-  local shown = vim.tbl_map(width.printable, vim.list_slice(names, 1, MAX_NAMES))
-  local text = table.concat(shown, ", ")
-  return #names > MAX_NAMES and ("%s and %d more"):format(text, #names - MAX_NAMES) or text
-end
-
 local counted = require("claude-ide.base.counted")
+local listed = require("claude-ide.base.listed")
 
 ---@param path string
 ---@param folder string resolved

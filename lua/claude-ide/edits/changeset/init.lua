@@ -3,6 +3,7 @@ local lazy = require("claude-ide.lazy")
 local apply = lazy("claude-ide.edits.changeset.apply")
 local bytes = lazy("claude-ide.editor.buffer.bytes")
 local diffview_comparison = lazy("claude-ide.ui.diffview.comparison")
+local listed = lazy("claude-ide.base.listed")
 local merge = lazy("claude-ide.editor.merge")
 local path = lazy("claude-ide.base.path")
 local plan = lazy("claude-ide.edits.changeset.plan")
@@ -65,7 +66,7 @@ end
 
 ---A file's change on top of what the file is like now.
 ---@param job claude-ide.changeset.Job
----@return claude-ide.changeset.File? file
+---@return claude-ide.changeset.File? file nil without an error: it has changed in the same places
 ---@return string? err a sentence without a full stop
 local function renewed(job)
   local old = job.file
@@ -74,10 +75,9 @@ local function renewed(job)
   if not old.source or world.is_unchanged(old.source) then
     return file
   end
-  local name = path.short(old.source.path)
   local now, err = world.read(old.source.path)
   if not now then
-    return nil, err or name .. " is gone"
+    return nil, err or path.short(old.source.path) .. " is gone"
   end
   file.source, file.before = now, now.text
   if not job.text then
@@ -88,7 +88,7 @@ local function renewed(job)
   local lines_of = bytes.lines_of
   local lines, overlaps = merge.three_way(lines_of(before), lines_of(after), lines_of(now.text))
   if overlaps > 0 then
-    return nil, ("%s has changed in the same places: drop it, or reject"):format(name)
+    return nil
   end
   local format = vim.tbl_extend("force", {}, now.text.format) --[[@as claude-ide.bytes.Format]]
   if before.format.final ~= after.format.final then
@@ -113,15 +113,26 @@ end
 ---@param done fun(files: claude-ide.changeset.File[]?, err: string?) err: a sentence without a full stop; the files are as the jobs
 function M.renew(jobs, done)
   work_out(function(pause, wait)
-    local files = {} ---@type claude-ide.changeset.File[]
+    local files, overlapping = {}, {} ---@type claude-ide.changeset.File[], string[]
     for i, job in ipairs(jobs) do
       pause()
       local file, err = renewed(job)
-      if not file then
+      if err then
         return nil, err
+      elseif file then
+        compare(file, wait)
+        files[i] = file
+      else
+        overlapping[#overlapping + 1] = path.short((job.file.source or job.file).path)
       end
-      compare(file, wait)
-      files[i] = file
+    end
+    if overlapping[1] then
+      local them, have = "it", "has"
+      if overlapping[2] then
+        them, have = "them", "have"
+      end
+      local text = "%s %s changed in the same places: drop %s, or reject"
+      return nil, text:format(listed(overlapping), have, them)
     end
     return files, apply.obstacle(files, pause)
   end, done)

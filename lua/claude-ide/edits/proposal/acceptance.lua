@@ -200,6 +200,15 @@ function M.give_back(diff, words)
   end
 end
 
+---@param jobs claude-ide.changeset.Job[]
+---@return string? err
+local function obstacle(jobs)
+  local planned = vim.tbl_map(function(job)
+    return job.file
+  end, jobs)
+  return apply.obstacle(planned, function() end)
+end
+
 ---@class claude-ide.proposal.Applied
 ---@field ended fun() written, or left to the requester
 ---@field failed fun(err: string) nothing was written
@@ -214,6 +223,7 @@ function M.apply_plan(diff, words, applied)
   local function over(err)
     diff.applying = false
     if err then
+      diff.words = words
       applied.failed(err)
       if diff.state ~= "pending" then
         M.give_back(diff, words)
@@ -243,10 +253,7 @@ function M.apply_plan(diff, words, applied)
     applied.ended()
   end
   if is_left then
-    local planned = vim.tbl_map(function(job)
-      return job.file
-    end, jobs)
-    return over(apply.obstacle(planned, function() end))
+    return over(obstacle(jobs))
   end
   diff.applying = true
   local opts = { client = diff.requester.client, reviewed = not plan.unasked }
@@ -296,23 +303,28 @@ function M.renew_plan(diff, done)
   end)
 end
 
----Accepts everything not dropped. If something is, asks for a reason.
+---Accepts everything not dropped. If something is, asks for a reason, unless there is an obstacle.
 ---@param diff claude-ide.Diff waiting
 ---@param applied claude-ide.proposal.Applied
 ---@return boolean is_left false: nothing is left
 function M.accept_plan(diff, applied)
-  if #jobs_of(diff) == 0 then
+  local jobs = jobs_of(diff)
+  if #jobs == 0 then
     return false
   end
   local dropped = count_dropped(diff)
-  if dropped == 0 then
-    M.apply_plan(diff, nil, applied)
+  local err = dropped > 0 and obstacle(jobs)
+  if err then
+    applied.failed(err)
+    return true
+  elseif dropped == 0 then
+    M.apply_plan(diff, diff.words, applied)
     return true
   end
   local prompt = ("Reason for dropping the %s (<CR>: none, <Esc>: cancel): "):format(
     dropped == 1 and "change" or dropped .. " changes"
   )
-  vim.ui.input({ prompt = prompt }, function(words)
+  vim.ui.input({ prompt = prompt, default = diff.words }, function(words)
     if not words then
       return
     end

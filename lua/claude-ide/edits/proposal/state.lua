@@ -16,6 +16,7 @@ M.KIND = "edit"
 ---@field layout? claude-ide.diffview.LayoutName overrides the option
 ---@field place? claude-ide.diffview.PlaceName overrides the option
 ---@field applying? boolean it is being written
+---@field words? string the reason for dropped changes, if it could not be written with them
 
 ---@class claude-ide.proposal.Plan
 ---@field notes string[] for the report
