@@ -220,3 +220,19 @@ def test_a_line_that_the_user_touched_keeps_only_itself_from_an_undo(nvim, conne
     nvim.wait_screen("Stays: 1 place in a.txt")
     nvim.keys("1<CR>", counts=True)
     nvim.wait(lambda: (nvim.project / "a.txt").read_text() == A.replace("three", "THREE mine"), what="the rest undone")
+
+
+def test_an_undo_that_is_not_saved_is_none_that_stays(nvim, connect):
+    going = Turn(nvim, connect(nvim))
+    going.edit("a.txt", A_CLAUDE)
+    going.edit("b.txt", A_CLAUDE)
+    going.end("a.txt", "b.txt")
+    nvim.wait(lambda: nvim.lines() == A_CLAUDE.splitlines(), what="the buffer to follow")
+    nvim.keys("Gomine<Esc>")
+    nvim.wait("vim.bo.modified and vim.fn.mode() == 'n'")
+    nvim.keys(":Claude undo<CR>")
+    nvim.wait_screen("not saved, since you have unsaved")
+    nvim.keys_count()
+    nvim.keys("1<CR>")
+    nvim.wait_screen("Undid Claude's changes in 2 files, not saved in a.txt.")
+    assert nvim.lines() == [*A.splitlines(), "mine"]

@@ -247,7 +247,7 @@ end
 ---@param others string[] paths of files that commands changed and the undo leaves
 ---@param stopped boolean
 local function report(results, others, stopped)
-  local files, names, reasons = {}, {}, {}
+  local files, names, reasons, unsaved = {}, {}, {}, {}
   ---@param name string
   ---@param reason string
   local function stays(name, reason)
@@ -256,7 +256,10 @@ local function report(results, others, stopped)
   end
   for _, result in ipairs(results) do
     files[result.path] = files[result.path] or result.ok or nil
-    if result.err then
+    if result.ok and result.err then
+      unsaved[#unsaved + 1] = name_of_file(result.path)
+    end
+    if result.err and not result.ok then
       stays(name_of_file(result.path), result.err)
     elseif result.left > 0 then
       stays(
@@ -268,14 +271,17 @@ local function report(results, others, stopped)
   for _, path in ipairs(others) do
     stays(name_of_file(path), "no copy was made")
   end
-  local said = ("Undid Claude's changes in %s"):format(counted(vim.tbl_count(files), "file"))
+  local count = counted(vim.tbl_count(files), "file")
+  local but = unsaved[1] and (", not saved in %s"):format(listed(unsaved, NAMES_WIDTH)) or ""
+  local said = ("Undid Claude's changes in %s%s"):format(count, but)
   if stopped then
     said = said .. ", then stopped: the others stay"
   end
   if #names == 0 then
-    return notice[stopped and "warn" or "info"](said .. ".")
+    local say = (stopped or unsaved[1]) and notice.warn or notice.info
+    return say(said .. ".")
   end
-  local some = ("%s undone. Stays: %%s: `:Claude log`."):format(counted(vim.tbl_count(files), "file"))
+  local some = ("%s undone. Stays: %%s: `:Claude log`."):format(count .. but)
   notice.warn({
     ("%s. Stays: %s."):format(said, table.concat(reasons, "; ")),
     some:format(listed(names, vim.v.echospace - #some)),
