@@ -9,6 +9,9 @@ const APART = 8;
 
 /** @typedef {{ place: string, since: number, ready: boolean }} Seen */
 
+/** @param {HTMLElement} card */
+const lastOf = (card) => /** @type {HTMLElement} */ (card.lastElementChild);
+
 export class Guard {
   /** @param {HTMLElement} box the scrolling container of the cards @param {(card: HTMLElement, ready: boolean) => void} changed */
   constructor(box, changed) {
@@ -31,6 +34,7 @@ export class Guard {
   /** @param {HTMLElement} card */
   forget(card) {
     this.cards.delete(card);
+    lastOf(card).style.marginBottom = "";
   }
 
   /** Whether a card takes an answer now, and the place of its buttons. @param {HTMLElement} card */
@@ -71,9 +75,9 @@ export class Guard {
 
   /** Moves a new card's buttons away from those pressed last. @param {HTMLElement} card */
   #keepAway(card) {
-    const foot = /** @type {HTMLElement|null} */ (card.querySelector("footer"));
-    const [is, was] = [foot?.getBoundingClientRect(), this.pressed];
-    if (!foot || !is || !was || is.bottom < was.top || is.top > was.bottom || is.right < was.left || is.left > was.right) return;
-    foot.style.marginBottom = `${Math.ceil(is.bottom - was.top) + APART}px`; // The page ends below, so this moves everything above up.
+    const [is, was] = [card.querySelector("footer")?.getBoundingClientRect(), this.pressed];
+    if (!is || !was || is.bottom < was.top || is.top > was.bottom || is.right < was.left || is.left > was.right) return;
+    // The page ends below, so this moves everything above up: also what the card says of an answer, which stays at the buttons.
+    lastOf(card).style.marginBottom = `${Math.ceil(is.bottom - was.top) + APART}px`;
   }
 }

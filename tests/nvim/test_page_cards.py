@@ -231,6 +231,36 @@ def test_why_an_answer_does_not_count_stays_to_be_read(page, site):
 PROMPT = "document.querySelector('#prompt').value"
 
 
+def test_why_an_answer_was_refused_stands_below_the_buttons(page, site):
+    """Also where they have moved away from the many that were pressed last."""
+
+    def answers(frame):
+        if frame["id"] == 8:
+            return [{"type": "error", "id": 8, "error": "it was changed in Neovim: answer there"}]
+        lines = "\n".join(f"+line {number}" for number in range(2))
+        files = [{"path": "/p/a.py", "diff": f"@@ -0,0 +1,2 @@\n{lines}"}]
+        closed = {"type": "decision_closed", "id": 7, "outcome": "accepted"}
+        return [closed, decision(id=8, kind="diff", title="/p/a.py", files=files)]
+
+    site.answers = answers
+    browser = page(write=True)
+    browser.size(1100, 800)
+    rules = [{"id": f"always:{number}", "label": f"Allow from now on: {'x' * 60} {number}"} for number in range(4)]
+    site.tell(decision(text="npm test") | {"choices": rules})
+    ready(browser)
+    click(browser, ".choice:last-child")
+    browser.wait("document.querySelector('.card').innerText.includes('line 1')", "the next card alone")
+    far = "document.querySelector('.card').getBoundingClientRect().bottom - document.querySelector('.card footer').getBoundingClientRect().bottom"
+    assert browser.js(far) > 150, "they have moved"
+    browser.js("document.querySelector('.card footer').scrollIntoView({ block: 'nearest' })")
+    browser.js("new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)))")
+    browser.wait(READY)
+    click(browser, ".choice")
+    browser.wait(f"{HINT}.startsWith('Not answered')")
+    below = "document.querySelector('.card .hint').getBoundingClientRect().top - document.querySelector('.card footer').getBoundingClientRect().bottom"
+    assert browser.js(below) < 20
+
+
 def test_words_that_go_with_no_choice_are_not_lost(page, site):
     closed = {"type": "decision_closed", "id": 7, "outcome": "accepted"}
     site.answers = lambda frame: [closed] if frame["type"] == "decide" else []
