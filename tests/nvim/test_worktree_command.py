@@ -789,3 +789,14 @@ def test_done_says_what_it_did_before_it_stopped(start, fake):
     nvim.wait_notice("fix is in main now. The worktree stays: ")
     assert nvim.notices()[-1].endswith("Not saved in project.fix: a.txt. Write or discard it first.")
     assert nvim.lua("return #Ide.terminal.list()") == 1
+    # What changes while the CLI ends is found after that.
+    nvim.cmd("undo")
+    nvim.lua("""
+      local file = vim.api.nvim_get_current_buf()
+      vim.api.nvim_create_autocmd("TermClose", { callback = function()
+        vim.api.nvim_buf_set_lines(file, 0, 0, true, { "typed" })
+      end })
+    """)
+    done(nvim, 1)
+    nvim.wait_notice("Claude has ended there. The worktree stays: Not saved in project.fix: a.txt.")
+    assert fix.exists() and nvim.lua("return #Ide.terminal.list()") == 0

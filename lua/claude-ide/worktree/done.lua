@@ -108,6 +108,12 @@ local function chats_in(folder)
   end, type(chats) == "table" and chats.list() or {})
 end
 
+---@param folder string
+---@return integer
+local function clis_in(folder)
+  return #terminals_in(folder) + #chats_in(folder)
+end
+
 ---What was typed for Claude and not sent: at the prompts of chats, as drafts of closed ones, in terminals, and in the files that are open
 ---for those.
 ---@param folder string
@@ -564,12 +570,15 @@ function M.run(task, repository, own, asked)
   end
   local name, into = own.branch or vim.fs.basename(own.path), state.into and state.into.branch
   local words = (chosen.merges and "%s is in %s now." or "The worktree of %s is removed."):format(name, into)
+  local clis = clis_in(own.path)
   local ok, kept = pcall(function()
     return chosen.removes and remove(task, repository, own, state, chosen.deletes and state.into or nil)
   end)
   if not ok then
     if type(kept) == "table" then
-      kept.message = ("%sThe worktree stays: %s"):format(chosen.merges and words .. " " or "", kept.message)
+      local merged = chosen.merges and words .. " " or ""
+      local ended = clis_in(own.path) < clis and "Claude has ended there. " or ""
+      kept.message = ("%s%sThe worktree stays: %s"):format(merged, ended, kept.message)
     end
     error(kept, 0)
   end
