@@ -84,7 +84,7 @@ end
 
 ---@param entry claude-ide.proposal.Entry
 local function stop_listening(entry)
-  if entry.group then
+  if entry.group and entry.unfollow then
     vim.api.nvim_del_augroup_by_id(entry.group)
     entry.unfollow()
     entry.group, entry.unfollow = nil, nil

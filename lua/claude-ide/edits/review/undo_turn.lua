@@ -93,9 +93,10 @@ end
 ---@param id integer
 ---@return string the object of "Undo …"
 local function name_of(id)
-  local turn, turns =
-    store.turn(id), --[[@as claude-ide.journal.Turn]]
-    journal.turns()
+  local turn, turns = store.turn(id), journal.turns()
+  if not turn then
+    return "an earlier turn of Claude's"
+  end
   local its = vim.tbl_filter(function(other)
     return other.client == turn.client
   end, turns)
