@@ -389,7 +389,7 @@ end
 ---@return string
 local function types()
   local parts = {
-    "---@meta\n-- Made by `make doc` from config/schema.lua. Do not edit.\n-- Opts: what a user may set. Config: complete, "
+    "---@meta\n-- Made by `make doc` from config/schema/. Do not edit.\n-- Opts: what a user may set. Config: complete, "
       .. "what config.get() returns.\n",
   }
   class_of(schema, "claude-ide.Opts", true, parts)

@@ -148,6 +148,7 @@ local MODULES = {
   agent_tools = "terminal.agent_tools",
   bridge = "terminal.bridge",
   terminal_editor = "terminal.editor",
+  terminal_external = "terminal.provider.external",
   terminal_environment = "terminal.environment",
   hook_folder = "terminal.hook_folder",
   hooks = "terminal.hooks",

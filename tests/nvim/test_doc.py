@@ -115,6 +115,27 @@ def test_every_highlight_group_and_every_plug_is_named(start_nvim):
     assert sorted(plug for plug in plugs if plug not in help) == []
 
 
+def test_every_tool_of_agents_is_in_the_help():
+    source = (ROOT / "crates/server/src/tools/nvim.rs").read_text()
+    tools = set(re.findall(r'^        name: "(\w+)"', source, re.MULTILINE))
+    help = HELP.read_text()
+    named = set(re.findall(r"\b\w+\b", help.partition("*claude-ide-tools*")[2])) | set(re.findall(r"`(\w+)`", help))
+    assert len(tools) > 20
+    assert tools <= named
+
+
+def test_every_terminal_program_is_a_value_of_its_option(nvim):
+    refused = nvim.lua("""
+      local refused = {}
+      for name in pairs(Ide.terminal_external.PROGRAMS) do
+        local ok, err = pcall(require("claude-ide").setup, { terminal = { provider = name } })
+        refused[#refused + 1] = not (ok and Ide.config.get().terminal.provider == name) and (err or name) or nil
+      end
+      return refused
+    """)
+    assert refused == []
+
+
 def test_no_recipe_builds_in_a_way_that_ends_early_or_hides_a_failure():
     """lazy.nvim ends a shell command after two minutes, and `vim.system` does not check the exit code."""
     for text in (HELP.read_text(), (ROOT / "README.md").read_text()):

@@ -1,5 +1,5 @@
 ---@meta
--- Made by `make doc` from config/schema.lua. Do not edit.
+-- Made by `make doc` from config/schema/. Do not edit.
 -- Opts: what a user may set. Config: complete, what config.get() returns.
 
 ---@class claude-ide.Opts.log
