@@ -240,13 +240,13 @@ def test_a_tab_page_without_one_ends_none_of_another(start):
 
 
 @pytest.mark.every_nvim
-def test_undo_is_for_the_session_of_the_tab_page_and_names_it(start, cli, connect, sessions):
+def test_undo_is_for_the_session_of_the_tab_page_and_names_it(start, fake, connect, sessions):
     nvim = per_tab(start, "Claude", files={"a.txt": "one\n", "b.txt": "b\n"})
     nvim.cmd("tab split")
-    open_one(nvim, cli, "Claude")
+    open_one(nvim, fake, "Claude")
     for number, name in enumerate(("api", "web")):
-        report(nvim, cli, sessions, number, name, "idle", name=name)
-        with mock.patch("os.getpid", return_value=cli.starts()[number]["pid"]):
+        report(nvim, fake, sessions, number, name, "idle", name=name)
+        with mock.patch("os.getpid", return_value=fake.starts()[number]["pid"]):
             going = Turn(nvim, connect(nvim))
         nvim.wait(f"(Ide.server.clients()[{number + 1}] or {{}}).pid ~= nil", what="the process of the client")
         going.edit(("a.txt", "b.txt")[number], "by Claude\n")

@@ -365,6 +365,27 @@ def test_a_write_right_after_a_merge_can_be_merged_too(opened):
     assert opened.lines() == ["mine line 1", *OLD[1:], "theirs", "more"]
 
 
+def test_what_is_written_as_the_text_before_is_read_again_is_a_conflict(opened):
+    path = opened.project / "a.txt"
+    opened.keys("ggImine <Esc>")
+    opened.wait("vim.bo.modified and Ide.watch_conflict.base(vim.fn.bufnr()) ~= nil")
+    opened.lua(
+        """
+        local read_later = Ide.file.read_later
+        Ide.file.read_later = function(path, max_bytes, done)
+          read_later(path, max_bytes, function(...)
+            Ide.file.read_later = read_later
+            vim.fn.writefile({ "theirs" }, path)
+            done(...)
+          end)
+        end
+        """
+    )
+    write_by_rename(path, TEXT)
+    opened.wait("#Ide.watch_conflict.list() == 1", what="the conflict")
+    assert opened.lua("return Ide.buffer_stamp.is_conflict(vim.fn.bufnr())") is True
+
+
 TYPE_AS_IT_IS_RELOADED = """
 local disk = Ide.buffer_disk
 local reload_all = disk.reload_all

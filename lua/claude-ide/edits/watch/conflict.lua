@@ -216,7 +216,7 @@ function M.consider(buf)
   if expected_write.includes(name) then
     return -- the user accepted this change over their unsaved text
   end
-  file.read_later(name, MAX_BYTES, function(bytes)
+  file.read_later(name, MAX_BYTES, function(bytes, _, stat)
     if not vim.api.nvim_buf_is_loaded(buf) then
       return
     end
@@ -225,6 +225,8 @@ function M.consider(buf)
       return
     elseif not stamp.is_conflict(buf) then
       return
+    elseif stat and file.key(stat) ~= stamp.key_now(buf) then
+      return M.consider(buf) -- it was written since it was read
     elseif bytes and buffer.text(buf) == bytes then
       stamp.agree(buf)
       return M.forget(buf)
