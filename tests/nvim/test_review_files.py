@@ -89,6 +89,32 @@ def test_u_in_the_review_brings_a_created_file_back(nvim, key):
         assert again == "<C-r>" or waiting(nvim) == ["new.txt"]
 
 
+CLAUDES = {"a.txt": A_CLAUDE, "b.txt": None, "new.txt": "one\ntwo\n"}
+UNDONE = {"a.txt": A, "b.txt": B, "new.txt": None}
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("name", CLAUDES)
+def test_u_and_ctrl_r_in_any_order_end_in_claudes_change_or_its_undo(nvim, name):
+    path, claudes, undone = nvim.project / name, CLAUDES[name], UNDONE[name]
+    turn(nvim, nvim.client, **{name.replace(".", "_"): claudes})
+    review(nvim)
+    text = lambda: path.read_text() if path.exists() else None  # noqa: E731
+    for key in ("dX", "u", "<C-r>", "u", "<C-r>", "u", "dX", "u", "<C-r>"):
+        nvim.keys(key)
+        if key == "u":
+            nvim.wait(lambda: text() == claudes and waiting(nvim) == [name], what="Claude's change to review")
+            assert nvim.lua("return Ide.journal.counts().files") == 1
+            nvim.wait(lambda: "undone" not in listed(nvim)[0], what="the list to have it")
+            assert nvim.lua("return Ide.journal_undo.undoable_turn()") == 1
+        else:
+            nvim.wait(lambda: text() == undone and waiting(nvim) == [], what="it to be undone")
+            nvim.wait(lambda: listed(nvim)[0].endswith("undone"), what="the list to say so")
+            assert nvim.lua("return Ide.journal.counts().files") == 0
+            assert nvim.lua("return Ide.journal_undo.undoable_turn()") is None
+        nvim.wait("not vim.bo.modified")
+
+
 def restored(nvim, key="dX", name="b.txt"):
     """A review in which an undo has just made a file again that Claude had deleted."""
     path = nvim.project / name

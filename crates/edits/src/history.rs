@@ -119,6 +119,8 @@ pub(crate) struct History {
     pub(crate) real: Bytes,
     /// Never empty.
     pub(crate) steps: Vec<Step>,
+    /// Undos after the last step that the user has taken back, and may do again.
+    taken_back: Vec<Step>,
     pub(crate) mark: Mark,
     /// Before the last step, if known.
     mark_before: Option<Mark>,
@@ -154,6 +156,7 @@ impl History {
             path,
             real,
             steps: Vec::new(),
+            taken_back: Vec::new(),
             mark: Mark::default(),
             mark_before: None,
             decided: Mark::default(),
@@ -287,6 +290,7 @@ impl History {
 
     /// Drops the oldest step; the mark never points at a dropped one.
     pub(crate) fn forget_oldest(&mut self, blobs: &mut Blobs) {
+        self.forget_taken_back(blobs);
         self.fold(blobs);
         if self.steps.is_empty() {
             return;
@@ -314,13 +318,29 @@ impl History {
     fn take_undo_back(&mut self, blobs: &mut Blobs, bytes: Option<&[u8]>) -> bool {
         let Some(first) = self.first_undo_back_to(blobs, bytes) else { return false };
         self.mark_before = None;
-        for (position, step) in self.steps.drain(first..).enumerate() {
-            if let (0, Some(mark)) = (position, step.mark) {
-                self.mark = mark;
-            }
-            step.blob.into_iter().for_each(|blob| blobs.drop(blob));
+        let taken: Vec<Step> = self.steps.drain(first..).collect();
+        if let Some(mark) = taken.first().and_then(|step| step.mark.clone()) {
+            self.mark = mark;
+        }
+        self.taken_back.splice(..0, taken);
+        true
+    }
+
+    /// Repeats undos, one or several, that the user had taken back.
+    fn undo_again(&mut self, blobs: &Blobs, bytes: Option<&[u8]>) -> bool {
+        let is_it = |step: &Step| same(bytes_of(blobs, step).as_ref(), bytes);
+        let Some(last) = self.taken_back.iter().position(is_it) else { return false };
+        let again: Vec<Step> = self.taken_back.drain(..=last).collect();
+        for mut step in again {
+            self.fold(blobs);
+            step.mark = Some(self.mark.clone());
+            self.steps.push(step);
         }
         true
+    }
+
+    fn forget_taken_back(&mut self, blobs: &mut Blobs) {
+        self.taken_back.drain(..).filter_map(|step| step.blob).for_each(|blob| blobs.drop(blob));
     }
 
     /// Whether the file had this content, and only recorded steps at `at` or later changed it since. A step of the user
@@ -373,9 +393,10 @@ impl History {
         if self.last().is_some_and(|last| same(bytes_of(blobs, last).as_ref(), bytes)) {
             return false;
         }
-        if actor == Actor::User && self.take_undo_back(blobs, bytes) {
+        if actor == Actor::User && (self.take_undo_back(blobs, bytes) || self.undo_again(blobs, bytes)) {
             return true;
         }
+        self.forget_taken_back(blobs);
         if turn.is_some_and(|turn| self.goes_on(blobs, copied, actor, bytes, turn)) {
             return true;
         }

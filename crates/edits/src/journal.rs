@@ -256,6 +256,12 @@ impl Journal {
         self.files.get(&id).is_some_and(last)
     }
 
+    /// Whether an undo has made the last recorded content.
+    #[must_use]
+    pub fn is_undone(&self, id: FileId) -> bool {
+        self.files.get(&id).and_then(History::last).is_some_and(|last| last.actor == Actor::Undo)
+    }
+
     fn changed(&mut self, id: FileId) {
         self.revision += 1;
         if let Some(file) = self.files.get_mut(&id) {

@@ -67,6 +67,7 @@ const OPERATIONS: &[(&str, Operation)] = &[
         let (id, now) = (file(given)?, given.optional_bytes("bytes")?);
         Ok(Value::Bool(journal.is_last(id, now.as_deref())))
     }),
+    ("is_undone", |journal, given| Ok(Value::Bool(journal.is_undone(file(given)?)))),
     // Observations.
     ("note", note),
     ("before_edit", before_edit),

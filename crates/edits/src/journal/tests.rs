@@ -394,6 +394,59 @@ fn redo_after_undo_leaves_no_trace() {
     assert_eq!(desk.change(Scope::Unreviewed).unwrap().hunks.len(), 2);
 }
 
+/// What a user's undo tree does to a file after undos: it goes from text to text and back, also several at a time.
+#[test]
+fn undos_that_are_taken_back_and_done_again_stay_undos() {
+    let texts = [Some("A\nb\nC\n"), Some("a\nb\nC\n"), Some("a\nb\nc\n")];
+    for made in [false, true] {
+        let mut desk = Desk::new("a\nb\nc\n");
+        if made {
+            desk.write(None, None, None);
+        }
+        let turn = desk.prompt();
+        desk.claude(turn, "A\nb\nC\n");
+        let mut texts = texts.to_vec();
+        if made {
+            desk.undo(Scope::Unreviewed, Undone::All);
+            texts = vec![texts[0], None];
+        } else {
+            desk.undo(Scope::Unreviewed, Undone::Hunk(0));
+            desk.undo(Scope::Unreviewed, Undone::Hunk(0));
+        }
+        let left = |desk: &mut Desk| desk.change(Scope::Unreviewed).map_or(0, |change| change.hunks.len());
+        let mut chance = Chance::new(7);
+        for _ in 0..40 {
+            let at = chance.from(0, texts.len() - 1);
+            desk.write(texts[at], Some(Actor::User), None);
+            assert_eq!(left(&mut desk), texts.len() - 1 - at, "{at}");
+            assert_eq!(desk.journal.is_undone(desk.id), at > 0);
+        }
+        desk.write(texts[0], Some(Actor::User), None);
+        assert_eq!(desk.steps(), 2 + usize::from(made));
+        desk.user("A\nb\nC\nmine\n");
+        desk.write(texts[1], Some(Actor::User), None);
+        assert!(!desk.journal.is_undone(desk.id), "another text came in between");
+        assert_eq!(desk.journal.stored().count, desk.journal.texts(desk.id).iter().flatten().count());
+    }
+}
+
+#[test]
+fn an_undo_done_again_after_a_decision_can_be_taken_back_to_it() {
+    let mut desk = Desk::new("a\nb\nc\n");
+    let turn = desk.prompt();
+    desk.claude(turn, "A\nb\nC\n");
+    desk.undo(Scope::Unreviewed, Undone::Hunk(0));
+    desk.user("A\nb\nC\n");
+    desk.keep(Some(0));
+    for _ in 0..2 {
+        desk.user("a\nb\nC\n");
+        assert_eq!(desk.change(Scope::Unreviewed).unwrap().hunks.len(), 1);
+        desk.user("A\nb\nC\n");
+        assert_eq!(desk.change(Scope::Unreviewed).unwrap().hunks.len(), 1);
+        assert_eq!(desk.change(Scope::All).unwrap().hunks.len(), 2);
+    }
+}
+
 #[test]
 fn neither_text_is_undone_while_the_buffer_is_behind() {
     let mut desk = Desk::new("a\n");

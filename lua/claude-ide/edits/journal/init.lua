@@ -189,6 +189,14 @@ function M.change(path, scope)
   return file and changes.of(file, scope or "unreviewed") or nil
 end
 
+---Whether a file is as an undo of Claude's changes has left it.
+---@param path string
+---@return boolean
+function M.is_undone(path)
+  local file = store.find(path)
+  return file ~= nil and store.is_undone(file.id)
+end
+
 ---Counts the unreviewed changes.
 ---@return claude-ide.journal.Counts
 function M.counts()

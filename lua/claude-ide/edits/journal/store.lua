@@ -65,6 +65,7 @@ local privacy = lazy("claude-ide.server.privacy")
 ---@field turn_of fun(file: integer): integer? the running turn that announced an edit
 ---@field revision fun(file: integer): integer differs after each change of the recorded state
 ---@field is_last fun(file: integer, bytes?: string): boolean whether these bytes were recorded last
+---@field is_undone fun(file: integer): boolean whether an undo has made what was recorded last
 ---@field note fun(file: integer, bytes?: string, actor?: claude-ide.journal.Actor, turn?: integer) records contents on disk, and who wrote them
 ---@field before_edit fun(client: integer, path: string, real: string, secret: boolean, most: integer): { file?: claude-ide.journal.File, why_not?: string } reads the file, of at most so many bytes; why_not: "large", or the system's error
 ---@field release fun(file: integer, turn: integer) ends that turn's edits

@@ -108,7 +108,8 @@ local function gather(to)
     entry.is_new = entry.waits and looked[entry.path] == "new"
     entry.outcome = not entry.waits and entry.outcome or nil
     if not entry.change and not entry.outcome and not journal.change(entry.path, "all") then
-      entry.outcome = "gone" -- by git, another program or the user; nobody has reviewed it
+      -- Else by git, another program or the user; nobody has reviewed it.
+      entry.outcome = journal.is_undone(entry.path) and "undone" or "gone"
     end
   end
   table.sort(to.entries, function(left, right)
