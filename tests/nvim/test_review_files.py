@@ -209,6 +209,68 @@ def test_a_moved_file_is_one_matter(nvim):
 
 
 @pytest.mark.every_nvim
+@pytest.mark.parametrize("undone_in", ["b.txt", "moved.txt"])
+@pytest.mark.parametrize("back_in", ["b.txt", "moved.txt"])
+@pytest.mark.parametrize("key", ["dx", "dX"])
+def test_u_takes_the_undo_of_a_move_back_at_both_ends(nvim, undone_in, back_in, key):
+    going = Turn(nvim, nvim.client)
+    going.edit("b.txt", None)
+    going.edit("moved.txt", B)
+    going.end("b.txt", "moved.txt")
+    (nvim.project / "moved.txt").chmod(0o750)
+    review(nvim)
+    shown = ["b.txt", "moved.txt"]
+
+    def go_to(name):
+        nvim.lua("Ide.review.show(...)", 1 + shown.index(name))
+
+    def has(name):
+        path = nvim.project / name
+        return path.exists() and path.read_text() == B
+
+    def is_moved():
+        return (has("b.txt"), has("moved.txt"), waiting(nvim)) == (False, True, shown)
+
+    def is_undone():
+        return (has("b.txt"), has("moved.txt"), waiting(nvim)) == (True, False, [])
+
+    go_to(undone_in)
+    nvim.keys(key)
+    nvim.wait(is_undone, what="the move to be undone")
+    go_to(back_in)
+    nvim.keys("u")
+    nvim.wait(is_moved, what="the move to review")
+    assert (nvim.project / "moved.txt").stat().st_mode & 0o777 == 0o750
+    nvim.wait(lambda: listed(nvim) == ["− b.txt moved away", "+ moved.txt moved here"], what="the list")
+    if (undone_in, back_in) == ("b.txt", "moved.txt"):
+        return  # the buffer is new: its undo tree knows nothing of it
+    for _ in range(2):
+        nvim.keys("<C-r>")
+        nvim.wait(is_undone, what="the undo once more")
+        nvim.keys("u")
+        nvim.wait(is_moved, what="the move once more")
+    assert nvim.notices() == []
+
+
+@pytest.mark.parametrize("back_in", ["b.txt", "moved.txt"])
+def test_u_says_which_end_of_an_undone_move_stays(nvim, back_in):
+    going = Turn(nvim, nvim.client)
+    going.edit("b.txt", None)
+    going.edit("moved.txt", B)
+    going.end("b.txt", "moved.txt")
+    review(nvim)
+    nvim.keys("]fdX")
+    nvim.wait(lambda: waiting(nvim) == [], what="the move to be undone")
+    stays = "moved.txt" if back_in == "b.txt" else "b.txt"
+    (nvim.project / stays).write_text("the user's\n")
+    nvim.lua("Ide.journal_observe.user_wrote(...)", str(nvim.project / stays))
+    nvim.lua("Ide.review.show(...)", 1 if back_in == "b.txt" else 2)
+    nvim.keys("u")
+    nvim.wait_notice(f"{stays} has changed since the undo, so it stays.")
+    assert (nvim.project / stays).read_text() == "the user's\n"
+
+
+@pytest.mark.every_nvim
 def test_a_binary_file_is_called_one_and_taken_back_by_the_byte(nvim):
     path, image = nvim.project / "image.bin", bytes(range(256)) * 3
     path.write_bytes(image)

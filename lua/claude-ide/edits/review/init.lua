@@ -27,7 +27,7 @@ local M = {}
 ---@return string? err
 function M.take_back(buf)
   local done, err = written.take_back(buf)
-  if done then
+  if done ~= false then
     current.refresh()
   end
   return done, err
@@ -87,37 +87,55 @@ end
 ---@param scope claude-ide.journal.Scope
 ---@return boolean? ok
 ---@return string? err
+---@return integer? left
+local function decide_one(action, path, list, scope)
+  local function act()
+    if not list then
+      return journal_undo[action](path, nil, scope)
+    end
+    local buf = buffer.loaded(path)
+    if #list == 1 or not buf then
+      return decide_each(action, path, list, scope)
+    end
+    return patch.as_one_step(buf, function()
+      return decide_each(action, path, list, scope)
+    end)
+  end
+  if action == "undo" then
+    return written.around(path, act)
+  end
+  return act()
+end
+
+---@param action "keep"|"undo"
+---@param path string
+---@param list? claude-ide.journal.Hunk[] nil: all of the file
+---@param scope claude-ide.journal.Scope
+---@return boolean? ok
+---@return string? err
 local function decide(action, path, list, scope)
   local entry = current.find(path)
-  -- A moved file is moved back, or reviewed, at both ends: the source is restored before the target is changed.
-  local from, to =
-    entry and entry.change and entry.change.moved_from, entry and entry.change and entry.change.moved_to
+  local change = entry and entry.change
+  local from, to = change and change.moved_from, change and change.moved_to
   local other = from or to
-  local ok, err, left = true, nil, nil ---@type boolean?, string?, integer?
-  if from then
-    ok, err, left = journal_undo[action](from, nil, scope)
-  end
-  if ok then
+  local ok, err, left ---@type boolean?, string?, integer?
+  if other then
+    -- A moved file is moved back, or reviewed, at both ends: the source is restored before the target is changed.
+    from, to = from or path, to or path
     local function act()
-      if not list then
-        return journal_undo[action](path, nil, scope)
+      local done, problem, stay = decide_one(action, from, path == from and list or nil, scope)
+      if done then
+        done, problem, stay = decide_one(action, to, path == to and list or nil, scope)
       end
-      local buf = buffer.loaded(path)
-      if #list == 1 or not buf then
-        return decide_each(action, path, list, scope)
-      end
-      return patch.as_one_step(buf, function()
-        return decide_each(action, path, list, scope)
-      end)
+      return done, problem, stay
     end
     if action == "undo" then
-      ok, err, left = written.around(path, act)
+      ok, err, left = written.around_move(from, to, scope, act)
     else
       ok, err, left = act()
     end
-  end
-  if ok and to then
-    ok, err, left = journal_undo[action](to, nil, scope)
+  else
+    ok, err, left = decide_one(action, path, list, scope)
   end
   if not ok then
     return nil, err

@@ -1,13 +1,17 @@
 -- What undos in a review have made of files, by state of the buffer's undo tree: what `u` and CTRL-R bring back is written, too. A file
--- that such an undo has deleted is made again, one that it has made again is deleted.
+-- that such an undo has deleted is made again, one that it has made again is deleted; of a move, both.
 -- Invariant: only texts that the file had before are written, and only if no one else has changed it.
 local lazy = require("claude-ide.lazy")
 local buffer = lazy("claude-ide.editor.buffer")
+local file = lazy("claude-ide.base.file")
 local format = lazy("claude-ide.editor.buffer.format")
 local hidden = lazy("claude-ide.editor.buffer.hidden")
+local journal = lazy("claude-ide.edits.journal")
 local journal_undo = lazy("claude-ide.edits.journal.undo")
 local log = lazy("claude-ide.base.log")
+local observe = lazy("claude-ide.edits.journal.observe")
 local patch = lazy("claude-ide.editor.buffer.patch")
+local paths = lazy("claude-ide.base.path")
 local stamp = lazy("claude-ide.editor.buffer.stamp")
 local write = lazy("claude-ide.edits.journal.write")
 
@@ -27,6 +31,19 @@ local GROUP = "claude-ide.review.again"
 ---@field file claude-ide.review.Written what it was
 ---@field state integer of the undo tree
 ---@field by_u boolean `u` has deleted it
+
+---A move of Claude's that an undo has taken back.
+---@class claude-ide.review.Move
+---@field from string
+---@field to string
+---@field bytes string
+---@field mode? integer
+---@field since integer seconds since the epoch
+---@field scope claude-ide.journal.Scope
+---@field is_undone boolean false: `u` has moved the file again
+
+---@type table<string, claude-ide.review.Move> by either path
+local moves = {}
 
 ---@type table<integer, table<integer, claude-ide.review.Written>> by buffer: undo tree state → the file at that state
 local written = {}
@@ -88,16 +105,7 @@ local function unmodified(path)
   return buf and not vim.bo[buf].modified and buf or nil
 end
 
----@param buf integer
-local function follow(buf)
-  local known = not stamp.is_conflict(buf) and written_now(buf)
-  local path = vim.api.nvim_buf_get_name(buf)
-  if known and known.was and vim.uv.fs_stat(path) then
-    journal_undo.delete(path, known.since)
-  elseif known and not known.was and vim.bo[buf].modified then
-    write_as(buf, known)
-  end
-end
+local follow ---@type fun(buf: integer)
 
 ---@param buf integer
 ---@param state integer of the undo tree
@@ -165,6 +173,118 @@ function M.around(path, undo)
   return ok, err, left
 end
 
+---Runs an undo of both ends of a move.
+---@param from string
+---@param to string
+---@param scope claude-ide.journal.Scope
+---@param undo fun(): boolean?, string?, integer?
+---@return boolean?
+---@return string?
+---@return integer?
+function M.around_move(from, to, scope, undo)
+  local bytes, mode, since = file.read_now(to, observe.MAX_BYTES), mode_of(to), os.time()
+  local ok, err, left = undo()
+  local move ---@type claude-ide.review.Move?
+  if ok and bytes and not vim.uv.fs_stat(to) then
+    move =
+      { from = from, to = to, bytes = bytes, mode = mode, since = since, scope = scope, is_undone = true }
+  end
+  moves[from], moves[to] = move, move
+  return ok, err, left
+end
+
+---Deletes a file again that an undo has made again.
+---@param buf integer
+---@param known claude-ide.review.Written
+---@return boolean? ok
+---@return string? err
+local function delete_again(buf, known)
+  local state, path = state_of(buf), vim.api.nvim_buf_get_name(buf)
+  local ok, err = journal_undo.delete(path, known.since)
+  if ok and buffer.loaded(path) == buf then
+    local gone = now(buf, known.since)
+    gone.was = { file = known, state = state, by_u = true }
+    note(buf, state_of(buf), gone)
+  end
+  return ok, err
+end
+
+---What a file that is gone was, if its buffer is as it was left.
+---@param path string
+---@return claude-ide.review.Gone?
+---@return integer? buf unmodified
+local function gone_now(path)
+  local buf = unmodified(path)
+  local known = buf and not vim.uv.fs_stat(path) and written_now(buf) or nil
+  return known and known.was, buf
+end
+
+---@param buf integer
+---@param was claude-ide.review.Gone
+---@return boolean? ok
+---@return string? err
+local function make_again(buf, was)
+  if was.state ~= state_of(buf) then
+    vim.api.nvim_buf_call(buf, function()
+      vim.cmd("silent normal! u")
+    end)
+  end
+  note(buf, was.state, was.file)
+  return write_as(buf, was.file)
+end
+
+---@param path string
+---@return claude-ide.review.Move? that was undone, and can be taken back at this end
+local function undone_move(path)
+  local move = moves[path]
+  return move and move.is_undone and journal.is_undone(path) and move or nil
+end
+
+---Moves one end of a file again.
+---@param move claude-ide.review.Move
+---@param path string
+---@return boolean? ok
+---@return string? err
+local function move_end(move, path)
+  if not undone_move(path) then
+    return nil, ("%s has changed since the undo, so it stays."):format(paths.short(path))
+  elseif path == move.from then
+    local buf = unmodified(path)
+    local known = buf and written_now(buf)
+    if buf and known and known.before == "none" then
+      return delete_again(buf, known)
+    end
+    return journal_undo.delete(path, move.since)
+  end
+  local was, buf = gone_now(path)
+  if buf and was then
+    return make_again(buf, was)
+  end
+  local ok, err = write.through_buffer(path, move.bytes, move.mode, move.since)
+  observe.user_wrote(path)
+  return ok, err
+end
+
+function follow(buf)
+  local known = not stamp.is_conflict(buf) and written_now(buf)
+  local path = vim.api.nvim_buf_get_name(buf)
+  if known and known.was and vim.uv.fs_stat(path) then
+    local move = journal_undo.delete(path, known.since) and moves[path]
+    if move and not move.is_undone and path == move.to then
+      M.around(move.from, function()
+        move.is_undone = journal_undo.undo(move.from, nil, move.scope) == true
+        return move.is_undone
+      end)
+    end
+  elseif known and not known.was and vim.bo[buf].modified then
+    local move = undone_move(path)
+    if write_as(buf, known) and move and path == move.to then
+      move_end(move, move.from)
+      move.is_undone = false
+    end
+  end
+end
+
 ---Takes note of what was typed in a file just before a key: no event has come for it.
 ---@param path string
 function M.catch_up(path)
@@ -172,6 +292,19 @@ function M.catch_up(path)
   if buf and written[buf] then
     follow(buf)
   end
+end
+
+---@param move claude-ide.review.Move
+---@param first string where the user is
+---@return boolean? ok
+---@return string? err
+local function move_again(move, first)
+  local ok, err = move_end(move, first)
+  if ok then
+    ok, err = move_end(move, first == move.from and move.to or move.from)
+    move.is_undone = false
+  end
+  return ok, err
 end
 
 ---Takes an undo back of which the undo tree knows nothing: it has changed the format of a file alone, or has made the file again.
@@ -188,27 +321,11 @@ function M.take_back(buf)
     write_as(buf, known)
     return true
   end
-  local state = state_of(buf)
-  local ok, err = journal_undo.delete(path, known.since)
-  if not ok then
-    return nil, err
+  local move = undone_move(path)
+  if move then
+    return move_again(move, path)
   end
-  if buffer.loaded(path) == buf then
-    local gone = now(buf, known.since)
-    gone.was = { file = known, state = state, by_u = true }
-    note(buf, state_of(buf), gone)
-  end
-  return true
-end
-
----What a file that is gone was, if its buffer is as it was left.
----@param path string
----@return claude-ide.review.Gone?
----@return integer? buf unmodified
-local function gone_now(path)
-  local buf = unmodified(path)
-  local known = buf and not vim.uv.fs_stat(path) and written_now(buf) or nil
-  return known and known.was, buf
+  return delete_again(buf, known)
 end
 
 ---Whether `u` has deleted a file that an undo had made again.
@@ -224,21 +341,19 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.bring_back(path)
-  local was, buf = gone_now(path)
-  -- The undo of a turn is not noted here.
-  local is_emptied = buf and not was and state_of(buf) > 0 and text_of(buf) == ""
-  if not buf or not is_emptied and (not was or was.by_u) then
-    return nil, "There is nothing to undo here."
-  elseif not was or was.state ~= state_of(buf) then
+  local move, was, buf = undone_move(path), gone_now(path)
+  if move then
+    return move_again(move, path)
+  elseif buf and was and not was.by_u then
+    return make_again(buf, was)
+  elseif buf and not was and state_of(buf) > 0 and text_of(buf) == "" then
+    -- The undo of a turn is not noted here.
     vim.api.nvim_buf_call(buf, function()
       vim.cmd("silent normal! u")
     end)
-  end
-  if not was then
     return true -- `:w` creates it
   end
-  note(buf, was.state, was.file)
-  return write_as(buf, was.file)
+  return nil, "There is nothing to undo here."
 end
 
 return M
