@@ -31,7 +31,8 @@ def begin(start_nvim, connect):
     def begin(before=A, after=A_CLAUDE, keys="ga", prepare=commit_all, shown=None):
         nvim = start_nvim(args=["a.txt"], files={"a.txt": before}, notices=True)
         prepare(nvim.project)
-        turn(nvim, connect(nvim), a_txt=after)
+        nvim.client = connect(nvim)
+        turn(nvim, nvim.client, a_txt=after)
         nvim.wait(lambda: nvim.lines() == (shown or after).splitlines(), what="the file to be reloaded")
         review(nvim)
         nvim.keep_events("ClaudeReviewed")
@@ -141,6 +142,30 @@ def test_what_cannot_be_staged_is_said(begin, prepare, says):
     nvim, _ = begin(prepare=prepare)
     nvim.keys("gs")
     nvim.wait_notice(says)
+
+
+@pytest.mark.parametrize("who", ["user", "claude"])
+def test_a_file_that_was_moved_in_git_is_not_said_to_need_an_add(begin, who):
+    nvim, project = begin()
+
+    def move():
+        git(project, "mv", "a.txt", "n.txt")
+        (project / "n.txt").write_text(A_CLAUDE + "more\n")
+
+    if who == "user":
+        move()
+    else:
+        going = Turn(nvim, nvim.client)
+        for name in ("a.txt", "n.txt"):
+            nvim.client.call("getDiagnostics", uri=f"file://{project / name}")
+        move()
+        going.end("n.txt")
+    nvim.wait(
+        "not vim.uv.fs_stat('a.txt') and Ide.journal.change(vim.fn.getcwd() .. '/a.txt', 'all').kind == 'deleted'"
+    )
+    nvim.lua("Ide.review.keep_file(vim.fn.getcwd() .. '/a.txt')")
+    nvim.lua("Ide.review.stage_file(vim.fn.getcwd() .. '/a.txt')")
+    nvim.wait_notice("a.txt is neither on disk nor in git's index: nothing is left to stage.")
 
 
 @pytest.mark.parametrize("attributes", ["* text eol=crlf\n", "*.txt filter=nine\n", "*.txt filter=pointer\n"])

@@ -96,7 +96,9 @@ local function find(now, kept)
     now:fail(is_none and ("%s is in no git repository."):format(kept.name) or err or "git failed")
   end
   local mode, id = entry_of(now, kept, folder, rest)
-  if not mode and not kept.is_new then
+  if not mode and not kept.is_new and not vim.uv.fs_stat(kept.path) then
+    now:fail(("%s is neither on disk nor in git's index: nothing is left to stage."):format(kept.name))
+  elseif not mode and not kept.is_new then
     now:fail(("%s is not tracked by git. Use `git add` first."):format(kept.name))
   elseif not mode and git.run(now, folder, { "check-ignore", "--quiet", "--", rest }) then
     now:fail(("%s is ignored by git."):format(kept.name))
