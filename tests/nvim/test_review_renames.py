@@ -66,6 +66,18 @@ def test_a_review_follows_a_file_that_the_user_has_renamed(nvim, move):
     nvim.wait(lambda: new.read_text() == B_CLAUDE, what="the change to be back")
 
 
+@pytest.mark.parametrize("event", ["FocusGained", "TermLeave"])
+def test_what_is_deleted_elsewhere_is_counted_no_more_when_the_user_is_back(nvim, event):
+    counts = lambda: nvim.lua("return Ide.journal.counts()")  # noqa: E731
+    nvim.wait(lambda: counts() == {"files": 2, "hunks": 2, "conflicts": 0}, what="two changes")
+    (nvim.project / "b.txt").unlink()
+    (nvim.project / "c.txt").unlink()
+    nvim.lua("told, stop = 0, Ide.bus.on('journal_changed', function() told = told + 1 end)")
+    nvim.cmd(f"doautocmd {event}")
+    nvim.wait("told > 0", what="the event for statuslines")
+    nvim.wait(lambda: counts()["hunks"] == 0, what="no change to be counted")
+
+
 @pytest.mark.every_nvim
 def test_an_undo_of_a_turn_follows_the_files_that_the_user_has_renamed(nvim):
     mv(nvim, "b.txt", "sub/new.txt")

@@ -49,6 +49,7 @@ end
 local function roots()
   local found = {} ---@type table<string, true>
   for _, one in ipairs(missing()) do
+    announce.tell(one.id) -- no event has told that it is gone
     found[root_of(one.path) or ""] = true
   end
   found[""] = nil
@@ -87,12 +88,8 @@ end
 
 ---Looks for them now, also in folders without git among the files of buffers. The journal is complete when that is done.
 function M.look()
-  local gone = missing()
-  if not gone[1] then
+  if not missing()[1] then
     return
-  end
-  for _, one in ipairs(gone) do
-    announce.tell(one.id) -- no event has told that it is gone
   end
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     if vim.api.nvim_buf_is_loaded(buf) and buffer.is_file(buf) then
