@@ -271,6 +271,33 @@ def test_u_says_which_end_of_an_undone_move_stays(nvim, back_in):
 
 
 @pytest.mark.every_nvim
+@pytest.mark.parametrize("move", [False, True])
+def test_the_text_of_a_deleted_file_stays_at_the_top_when_it_is_drawn_again(nvim, move):
+    """It is drawn again in its colours, and where the window gets other sizes."""
+    text = "local one = 1\nlocal two = 2\nlocal three = 3\n"
+    for name in ("b.txt", "b.lua"):
+        (nvim.project / name).write_text(text)
+    name = "b.lua" if move else "b.txt"
+    if move:
+        turn(nvim, nvim.client, b_lua=text.upper())
+        review(nvim)
+        going = Turn(nvim, nvim.client)
+        going.edit(name, None)
+        going.edit("n.lua", text.upper())
+        going.end(name, "n.lua")
+    else:
+        turn(nvim, nvim.client, b_txt=None)
+        review(nvim)
+    nvim.wait_screen("deleted")
+    nvim.keys(":tabonly<CR>")
+    nvim.wait("#vim.api.nvim_list_tabpages() == 1", what="one tab page")
+    for _ in range(3):
+        nvim.lua("vim.cmd.redraw()")  # what a redraw asks for comes before the next request
+    assert nvim.lua("return vim.fn.winsaveview().topfill") == 0
+    nvim.terminal.wait(lambda: "local one" in nvim.screen()[2], what="the removed text at the top")
+
+
+@pytest.mark.every_nvim
 def test_a_binary_file_is_called_one_and_taken_back_by_the_byte(nvim):
     path, image = nvim.project / "image.bin", bytes(range(256)) * 3
     path.write_bytes(image)

@@ -75,14 +75,21 @@ local function removed_rows(self, hunk, spans)
   return rows
 end
 
+---Whether a change's removed lines are drawn below its place.
+---@param hunks claude-ide.diffview.Differences
+---@param hunk claude-ide.buffer.Hunk
+---@return boolean
+local function is_below(hunks, hunk)
+  -- Above the first line only the end of many rows would be visible.
+  return hunk.new > vim.api.nvim_buf_line_count(hunks.buf) or diffview_hunks.is_emptied(hunks)
+end
+
 ---@param hunks claude-ide.diffview.Differences
 ---@param hunk claude-ide.buffer.Hunk
 ---@param rows claude-ide.diffview.Chunk[][]
 local function draw_removed(hunks, hunk, rows)
-  local buf = hunks.buf
+  local buf, below = hunks.buf, is_below(hunks, hunk)
   local last = vim.api.nvim_buf_line_count(buf)
-  -- Above the first line only the end of many rows would be visible.
-  local below = hunk.new > last or diffview_hunks.is_emptied(hunks)
   vim.api.nvim_buf_set_extmark(buf, namespace, math.min(hunk.new, last) - 1, 0, {
     virt_lines = rows,
     virt_lines_above = not below,
@@ -140,7 +147,8 @@ end
 ---@param self claude-ide.diffview.Unified
 local function show_top(self)
   local hunk = self.pair.hunks.list[1]
-  local rows = hunk and hunk.new == 1 and self.heights[hunk] or 0
+  local above = hunk and hunk.new == 1 and not is_below(self.pair.hunks, hunk)
+  local rows = above and self.heights[hunk] or 0
   if rows > 0 and vim.fn.line("w0", self.win) == 1 then
     vim.api.nvim_win_call(self.win, function()
       if vim.fn.winsaveview().topfill < rows then
@@ -203,9 +211,8 @@ function M.go_to(pair, hunk, win)
   if not self.heights[hunk] then
     draw(self, hunk)
   end
-  local rows, buf = self.heights[hunk], pair.bufs.right
+  local rows, below = self.heights[hunk], is_below(pair.hunks, hunk)
   local lnum, column = first_change.place(pair.hunks, win, hunk, rows)
-  local below = hunk.new > vim.api.nvim_buf_line_count(buf) or diffview_hunks.is_emptied(pair.hunks)
   first_change.reveal(win, lnum, column, below and 0 or rows, lnum < hunk.new and not below)
 end
 
