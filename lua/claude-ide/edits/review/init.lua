@@ -101,10 +101,13 @@ local function decide_one(action, path, list, scope)
       return decide_each(action, path, list, scope)
     end)
   end
+  local ok, err, left ---@type boolean?, string?, integer?
   if action == "undo" then
-    return written.around(path, act)
+    ok, err, left = written.around(path, act)
+  else
+    ok, err, left = act()
   end
-  return act()
+  return ok, err, left
 end
 
 ---@param action "keep"|"undo"
