@@ -268,7 +268,7 @@ end
 function follow(buf)
   local known = not stamp.is_conflict(buf) and written_now(buf)
   local path = vim.api.nvim_buf_get_name(buf)
-  if known and known.was and vim.uv.fs_stat(path) then
+  if known and known.was and vim.uv.fs_stat(path) and journal.change(path, "all") then
     local move = journal_undo.delete(path, known.since) and moves[path]
     if move and not move.is_undone and path == move.to then
       M.around(move.from, function()
