@@ -330,3 +330,20 @@ def test_a_file_that_is_another_in_its_unsaved_buffer_is_shown_as_on_disk(nvim):
     nvim.lua("Ide.review.close()")
     assert nvim.lines()[-1] == "mine"
     assert (nvim.project / "a.txt").read_text() == A_CLAUDE
+
+
+def test_a_file_that_others_make_where_an_undo_has_deleted_one_stays(nvim):
+    path = nvim.project / "new.txt"
+    turn(nvim, nvim.client, new_txt="one\n")
+    review(nvim)
+    nvim.keys("dx")
+    nvim.wait(lambda: not path.exists() and windows(nvim)[2]["lines"] == [""], what="the file to be gone")
+    nvim.lua("Ide.watch.detach()")  # the emptied buffer has not heard of the next file
+    path.write_text("mine\n")
+    nvim.lua("Ide.journal_observe.user_wrote(...)", str(path))  # as where this Neovim writes it with `:w new.txt`
+    nvim.lua("""
+      local buf = vim.fn.bufnr(vim.fn.getcwd() .. "/new.txt")
+      assert(buf > 0 and vim.api.nvim_buf_get_lines(buf, 0, -1, true)[1] == "", "the buffer is emptied")
+      vim.api.nvim_buf_call(buf, function() vim.cmd("doautocmd TextChanged") end)
+    """)
+    assert path.read_text() == "mine\n"

@@ -48,6 +48,10 @@ local moves = {}
 ---@type table<integer, table<integer, claude-ide.review.Written>> by buffer: undo tree state → the file at that state
 local written = {}
 
+---The state that each was in last.
+---@type table<integer, integer?>
+local latest = {}
+
 ---@param buf integer
 ---@return integer state of the undo tree
 local function state_of(buf)
@@ -111,6 +115,7 @@ local follow ---@type fun(buf: integer)
 ---@param state integer of the undo tree
 ---@param known claude-ide.review.Written
 local function note(buf, state, known)
+  latest[buf] = state
   if written[buf] then
     written[buf][state] = known
     return
@@ -131,7 +136,7 @@ local function note(buf, state, known)
     buffer = buf,
     desc = "Claude Code: forget the history of a buffer with its text",
     callback = function()
-      written[buf] = nil
+      written[buf], latest[buf] = nil, nil
       pcall(vim.api.nvim_del_augroup_by_id, group)
     end,
   })
@@ -267,8 +272,10 @@ end
 
 function follow(buf)
   local known = not stamp.is_conflict(buf) and written_now(buf)
-  local path = vim.api.nvim_buf_get_name(buf)
-  if known and known.was and vim.uv.fs_stat(path) and journal.change(path, "all") then
+  local path, state = vim.api.nvim_buf_get_name(buf), state_of(buf)
+  local is_again = latest[buf] ~= state -- by `u` or CTRL-R; else the file was made by others
+  latest[buf] = state
+  if known and known.was and is_again and vim.uv.fs_stat(path) then
     local move = journal_undo.delete(path, known.since) and moves[path]
     if move and not move.is_undone and path == move.to then
       M.around(move.from, function()
