@@ -365,7 +365,7 @@ def test_back_in_the_terminal_it_stays_to_be_read_where_the_typed_text_is(start_
     nvim.wait("vim.bo.buftype == 'terminal'")
     nvim.wait(f"vim.api.nvim_get_mode().mode == '{'nt' if ended else 't'}'")
     if not ended:
-        nvim.keys("<C-\\\\><C-n>")  # the mode line would cover the message
+        nvim.keys("<C-\\><C-n>")  # the mode line would cover the message
     nvim.wait_screen("Your edits to the proposal are saved")
 
 

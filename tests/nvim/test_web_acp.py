@@ -39,7 +39,7 @@ SCHEMA = {
 def reader(start_nvim, sessions, tmp_path):
     """A reader with write permission of a chat's session."""
     project = tmp_path / "project"
-    project.mkdir()
+    project.mkdir(exist_ok=True)
     session = sessions.write(project, ("one", "two"))
     nvim = acp_steps.begin(start_nvim, tmp_path, setup={"session": session}, opts=WRITE)
     nvim.wait("Ide.chat.current() ~= nil", what="the chat")

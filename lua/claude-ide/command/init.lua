@@ -133,7 +133,9 @@ end
 ---`:Claude …`
 ---@param args vim.api.keyset.create_user_command.command_args
 function M.run(args)
-  modifiers.with(args.smods, guarded, function()
+  local before, is_set = nil, false ---@type claude-ide.ui.Modifiers?, boolean
+  guarded(function()
+    before, is_set = modifiers.set(args.smods), true
     local words = split(args.args)
     local word = words[1]
     if not word then
@@ -162,6 +164,9 @@ function M.run(args)
     end
     return run()
   end)
+  if is_set then
+    modifiers.set(before)
+  end
 end
 
 ---`:ClaudeConnect`

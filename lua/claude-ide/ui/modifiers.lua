@@ -23,12 +23,19 @@ local function is_placed(mods)
 end
 
 ---@param mods? claude-ide.ui.Modifiers
+---@return claude-ide.ui.Modifiers? before
+function M.set(mods)
+  local before = given
+  given = mods and (mods.keepalt or is_placed(mods)) and mods or nil
+  return before
+end
+
+---@param mods? claude-ide.ui.Modifiers
 ---@param fn fun(...): any
 ---@param ... any for it
 ---@return any result
 function M.with(mods, fn, ...)
-  local before = given
-  given = mods and (mods.keepalt or is_placed(mods)) and mods or nil
+  local before = M.set(mods)
   local ok, result = pcall(fn, ...)
   given = before
   if not ok then
