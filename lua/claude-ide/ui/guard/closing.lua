@@ -58,7 +58,7 @@ end
 
 local DESCRIPTION = "Claude Code: ignore a key for what has closed"
 
----Keys that a user types into a program, except for the arrows, `<C-c>` and `<C-\\><C-n>`, which change nothing.
+---Keys that a user types into a program, except for the arrows, `<C-c>` and `<C-\><C-n>`, which change nothing.
 local TYPED = vim.split("<CR> <Tab> <BS> <Del> <Esc> <Space> <C-]> <C-_>", " ")
 for byte = ("!"):byte(), ("~"):byte() do
   TYPED[#TYPED + 1] = ({ ["<"] = "<lt>", ["|"] = "<Bar>", ["\\"] = "<Bslash>" })[string.char(byte)]
