@@ -3,6 +3,8 @@
 import pytest
 from review_steps import A_CLAUDE, A, B, Turn, review, turn, waiting, windows
 
+from harness.files import text_of
+
 pytestmark = pytest.mark.dealt
 
 SELECT = "vim.ui.select = function(items, _, done) asked = items answer = function() done(items[1], 1) end end"
@@ -99,7 +101,7 @@ def test_u_and_ctrl_r_in_any_order_end_in_claudes_change_or_its_undo(nvim, name)
     path, claudes, undone = nvim.project / name, CLAUDES[name], UNDONE[name]
     turn(nvim, nvim.client, **{name.replace(".", "_"): claudes})
     review(nvim)
-    text = lambda: path.read_text() if path.exists() else None  # noqa: E731
+    text = lambda: text_of(path)  # noqa: E731
     for key in ("dX", "u", "<C-r>", "u", "<C-r>", "u", "dX", "u", "<C-r>"):
         nvim.keys(key)
         if key == "u":
@@ -225,8 +227,7 @@ def test_u_takes_the_undo_of_a_move_back_at_both_ends(nvim, undone_in, back_in, 
         nvim.lua("Ide.review.show(...)", 1 + shown.index(name))
 
     def has(name):
-        path = nvim.project / name
-        return path.exists() and path.read_text() == B
+        return text_of(nvim.project / name) == B
 
     def is_moved():
         return (has("b.txt"), has("moved.txt"), waiting(nvim)) == (False, True, shown)
