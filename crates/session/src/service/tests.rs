@@ -346,7 +346,11 @@ fn a_board_has_running_and_ended_sessions_and_grows_with_known_files() {
         assert_eq!(answer["result"]["more"], false);
         rows.into_iter().map(|row| (row["id"].clone(), row["lines"][1]["text"].clone())).collect::<Vec<_>>()
     };
+    let began = Instant::now();
     let mut rows = board(Json::Null);
+    while rows.len() < 3 && began.elapsed() < DEADLINE {
+        rows = board(Json::Null); // a process counts as running as soon as its record was read again
+    }
     rows.sort_by_key(|(id, _)| id.to_string());
     assert_eq!(
         rows,
