@@ -1,7 +1,7 @@
 -- Splits of ours among the user's: opens and closes them, gives them the room that they want, and gives the room back.
 -- Invariants: only this module sizes splits (`make lint`). Only what is beside each other in the tree of splits (`winlayout()`) has sizes,
 -- and the last one takes the rest: sizing a window that stands alone would size the command line. Sizes are restored in the same tree
--- only. A window that the user has sized keeps that; what is less for lack of room, or for another window's zoom, is nobody's wish.
+-- only. A window keeps the size that the user gave it. A smaller one, for lack of room or for another window's zoom, is not the user's.
 local lazy = require("claude-ide.lazy")
 local modifiers = lazy("claude-ide.ui.modifiers")
 local option = lazy("claude-ide.base.option")
