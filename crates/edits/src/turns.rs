@@ -60,8 +60,8 @@ pub struct Prompt {
 /// What a client's session does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Activity {
-    /// It works, or waits for an answer.
-    Busy,
+    /// It works, or waits for an answer, since then, if known.
+    Busy(Option<Millis>),
     /// It waits for a prompt, since then, if known.
     Idle(Option<Millis>),
 }
@@ -207,14 +207,15 @@ impl Turns {
     pub fn activity(&mut self, client: ClientId, activity: Activity, now: Millis) -> Option<Progress> {
         let known = self.clients.get_mut(&client)?;
         match (activity, &mut known.run) {
-            (Activity::Busy, _) if known.awaits_work => {
+            (Activity::Busy(since), _) if known.awaits_work => {
                 known.awaits_work = false;
                 let turn = self.current(client, now);
-                let run = Run { turn: turn.id, since: now, is_busy: true, reports_end: false, awaits_prompt: true };
+                let since = since.unwrap_or(now); // what it does may be told late, while it is idle again
+                let run = Run { turn: turn.id, since, is_busy: true, reports_end: false, awaits_prompt: true };
                 self.clients.entry(client).or_default().run = Some(run);
                 Some(Progress::Began(turn))
             }
-            (Activity::Busy, Some(run)) => {
+            (Activity::Busy(_), Some(run)) => {
                 run.is_busy = true;
                 None
             }
@@ -377,7 +378,7 @@ mod tests {
         assert!(turns.is_followed(CLI) && !turns.is_running(CLI));
         assert_eq!(turns.activity(CLI, Activity::Idle(Some(9)), 12), None, "it is of the turn before");
         assert_eq!(turns.activity(CLI, Activity::Idle(None), 12), None, "it has not worked yet");
-        assert_eq!(turns.activity(CLI, Activity::Busy, 13), None);
+        assert_eq!(turns.activity(CLI, Activity::Busy(None), 13), None);
         assert!(turns.is_running(CLI) && !turns.edits_over(CLI, 14), "a step is over, the turn is not");
         assert_eq!(turns.activity(CLI, Activity::Idle(Some(15)), 16), Some(Progress::Over));
         assert!(!turns.is_running(CLI) && turns.edits_over(CLI, 16));
@@ -395,7 +396,7 @@ mod tests {
     fn a_session_without_times_ends_a_turn_in_which_it_worked() {
         let mut turns = Turns::default();
         turns.start(CLI, told(10), 11);
-        turns.activity(CLI, Activity::Busy, 12);
+        turns.activity(CLI, Activity::Busy(None), 12);
         assert_eq!(turns.activity(CLI, Activity::Idle(None), 13), Some(Progress::Over));
         assert_eq!(turns.activity(CLI, Activity::Idle(None), 14), None);
     }
@@ -423,25 +424,35 @@ mod tests {
     #[test]
     fn work_that_was_not_announced_begins_a_turn_once() {
         let mut turns = Turns::default();
-        assert_eq!(turns.activity(CLI, Activity::Busy, 1), None);
+        assert_eq!(turns.activity(CLI, Activity::Busy(None), 1), None);
         turns.await_work(CLI);
         assert_eq!(turns.activity(CLI, Activity::Idle(Some(1)), 2), None);
-        let turn = began(turns.activity(CLI, Activity::Busy, 3));
-        assert_eq!(turns.activity(CLI, Activity::Busy, 4), None);
+        let turn = began(turns.activity(CLI, Activity::Busy(None), 3));
+        assert_eq!(turns.activity(CLI, Activity::Busy(None), 4), None);
         assert!(turns.take_prompt(CLI), "this is its prompt");
         assert!(!turns.take_prompt(CLI), "this is the next one");
         assert_ne!(turns.start(CLI, told(5), 5).id, turn.id);
     }
 
     #[test]
+    fn a_turn_that_is_told_of_after_its_end_ends() {
+        let mut turns = Turns::default();
+        turns.await_work(CLI);
+        let turn = began(turns.activity(CLI, Activity::Busy(Some(10)), 30));
+        assert_eq!((turn.began, turns.is_running(CLI)), (30, true));
+        assert_eq!(turns.activity(CLI, Activity::Idle(Some(20)), 31), Some(Progress::Over));
+        assert!(!turns.is_running(CLI));
+    }
+
+    #[test]
     fn a_prompt_after_changes_or_after_the_end_is_another_one() {
         let mut turns = Turns::default();
         turns.await_work(CLI);
-        let turn = began(turns.activity(CLI, Activity::Busy, 3));
+        let turn = began(turns.activity(CLI, Activity::Busy(None), 3));
         turns.touch(turn.id, &Bytes::from(b"/a".as_slice()));
         assert!(!turns.take_prompt(CLI));
         turns.await_work(CHAT);
-        began(turns.activity(CHAT, Activity::Busy, 3));
+        began(turns.activity(CHAT, Activity::Busy(None), 3));
         turns.finish(CHAT, 4);
         assert!(!turns.take_prompt(CHAT));
     }
@@ -451,7 +462,7 @@ mod tests {
         let mut turns = Turns::default();
         turns.await_work(CLI);
         turns.start(CLI, told(2), 2);
-        assert_eq!(turns.activity(CLI, Activity::Busy, 3), None);
+        assert_eq!(turns.activity(CLI, Activity::Busy(None), 3), None);
     }
 
     #[test]
@@ -459,7 +470,7 @@ mod tests {
         let mut turns = Turns::default();
         turns.start(CLI, told(2), 2);
         turns.await_work(CLI); // its process was known after its prompt
-        assert_eq!(turns.activity(CLI, Activity::Busy, 3), None);
+        assert_eq!(turns.activity(CLI, Activity::Busy(None), 3), None);
     }
 
     #[test]
@@ -481,6 +492,6 @@ mod tests {
         turns.leave(CLI, 12);
         assert_eq!(turns.get(turn).unwrap().ended, Some(12));
         assert!(!turns.is_followed(CLI) && turns.last_of(CLI).is_none());
-        assert_eq!(turns.activity(CLI, Activity::Busy, 13), None);
+        assert_eq!(turns.activity(CLI, Activity::Busy(None), 13), None);
     }
 }

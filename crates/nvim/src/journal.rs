@@ -287,7 +287,8 @@ fn start_turn(journal: &mut Journal, given: &mut Arguments) -> Result<Value, Err
 
 fn activity(journal: &mut Journal, given: &mut Arguments) -> Result<Value, Error> {
     let (client, is_busy) = (client(given)?, given.flag("is_busy")?);
-    let activity = if is_busy { Activity::Busy } else { Activity::Idle(given.optional_id("since")?) };
+    let since = given.optional_id("since")?;
+    let activity = if is_busy { Activity::Busy(since) } else { Activity::Idle(since) };
     let progress = journal.turns().activity(client, activity, now().millis);
     Ok(optional(progress, |progress| match progress {
         Progress::Began(turn) => Value::Table(vec![("began", of_turn(&turn))]),
