@@ -14,11 +14,12 @@ from harness.files import text_of
 class Claude:
     """Writes a transcript and talks to the server, like the CLI."""
 
-    def __init__(self, nvim, connect):
+    def __init__(self, nvim, connect, stored=True):
         self.nvim, self.project, self.session = nvim, nvim.project, str(uuid.uuid4())
         self.files, self.parent, self.pending = Sessions(nvim.home), None, None
         self.path = self.files.path(nvim.project, self.session)
-        self.path.write_text("")
+        if stored:
+            self.path.write_text("")
         self.record("idle")
         self.client = connect(nvim)
         nvim.wait("(Ide.sessions.of_client(1) or {}).id ~= nil", what="the session to be known")

@@ -36,10 +36,15 @@ class InRepository(Claude):
 
 
 @pytest.fixture
-def claude(start_nvim, connect):
+def nvim(start_nvim):
     nvim = start_nvim(files={"a.txt": "one\ntwo\n", "b.txt": "b\n", "gone.txt": "gone\n"})
     commit(nvim.project)
     nvim.lua(WATCH_CHECKPOINTS)
+    return nvim
+
+
+@pytest.fixture
+def claude(nvim, connect):
     return InRepository(nvim, connect)
 
 
@@ -147,6 +152,27 @@ def test_a_transcript_that_closes_before_it_answers_holds_nothing_up(claude):
         transcripts.stop(client)
       end
     """)
+    claude.begin()
+    claude.write("mine\n", "b.txt")
+    claude.end(b_txt=(1, 1))
+
+
+@pytest.mark.every_nvim
+def test_a_turn_is_over_before_its_transcript_is_open(nvim, connect):
+    """As with a CLI that answers at once: it creates the file with the first prompt."""
+    claude = InRepository(nvim, connect, stored=False)
+    with claude.at_once():
+        claude.begin()
+        claude.write("mine\n", "b.txt")
+        nvim.lua("before = taken")
+        claude.record("idle")
+        nvim.wait("taken > before", what="the checkpoint of the turn's end")
+    claude.end()
+
+
+def test_a_session_without_a_transcript_holds_nothing_up(nvim, connect):
+    claude = InRepository(nvim, connect, stored=False)
+    claude.pending = ""
     claude.begin()
     claude.write("mine\n", "b.txt")
     claude.end(b_txt=(1, 1))

@@ -24,6 +24,9 @@ local QUIET_MS = 60
 ---How long to look for a transcript that does not exist yet.
 local PATIENCE_MS = 12000
 
+---How long a question waits for a transcript that is found or opened just now: a turn may be over before it is.
+local OPENING_MS = 1000
+
 ---@class claude-ide.sessions.Reading one transcript
 ---@field file string
 ---@field session? string
@@ -44,10 +47,12 @@ local PATIENCE_MS = 12000
 ---@field session_of fun(): string? its current session
 ---@field session? string the one being read
 ---@field stop_finding? fun() set while its transcript is searched
+---@field missing? string a session that has no transcript
 ---@field since integer milliseconds since the epoch: older calls are ignored
 ---@field files table<string, claude-ide.sessions.Reading>
 ---@field seen table<string, true> calls that were told
 ---@field asked table<fun(ran?: claude-ide.sessions.CommandTime[]), true> waiting for an answer
+---@field opening (fun())[] to be called when its transcript is open, or will not be
 
 ---@type table<integer, claude-ide.sessions.Reader>
 local readers = {}
@@ -160,6 +165,15 @@ function read(reader, reading)
   end)
 end
 
+---@param reader claude-ide.sessions.Reader
+local function stop_waiting(reader)
+  local waiting = reader.opening
+  reader.opening = {}
+  for _, ask in ipairs(waiting) do
+    ask()
+  end
+end
+
 function follow(reader, file, is_subagent)
   local reading = new_reading(reader, file, is_subagent)
   local read_soon = soon(function()
@@ -169,10 +183,11 @@ function follow(reader, file, is_subagent)
     if not transcript then
       reading.ended = true
       log.debug("a transcript is not read: %s", err)
-      return
+    else
+      reading.transcript, reading.busy = transcript, false
+      read_soon()
     end
-    reading.transcript, reading.busy = transcript, false
-    read_soon()
+    stop_waiting(reader)
   end, function(delta)
     reading.offset = delta.reset and 0 or reading.offset
     read_soon()
@@ -214,8 +229,11 @@ local function find(reader)
     PATIENCE_MS,
     function(file)
       reader.stop_finding = nil
+      reader.missing = not file and session or nil
       if file then
         follow(reader, file, false)
+      else
+        stop_waiting(reader)
       end
     end
   )
@@ -246,6 +264,7 @@ function M.read(client, session_of, since)
   readers[client] = readers[client]
     or {
       client = client,
+      opening = {},
       session_of = session_of or function()
         local session = sessions.of_client(client)
         return session and session.id
@@ -258,25 +277,47 @@ function M.read(client, session_of, since)
   find(readers[client])
 end
 
+---@param reader claude-ide.sessions.Reader
+---@return claude-ide.sessions.Reading?
+local function main_reading(reader)
+  for _, reading in pairs(reader.files) do
+    if not reading.ended and not reading.is_subagent then
+      return reading
+    end
+  end
+end
+
 ---When calls of a client's session ran, at a time or later, that may have changed any file.
 ---@param client integer
 ---@param since integer milliseconds since the epoch
 ---@param done fun(ran: claude-ide.sessions.CommandTime[]?) nil: its transcript is not read
 function M.commands(client, since, done)
   local reader = readers[client]
-  for _, reading in pairs(reader and reader.files or {}) do
-    if reading.transcript and not reading.ended and not reading.is_subagent then
-      local answer
-      answer = once(function(ran)
-        reader.asked[answer] = nil
-        done(ran)
-      end)
-      reader.asked[answer] = true
+  if not reader then
+    return done(nil)
+  end
+  local answer
+  answer = once(function(ran)
+    reader.asked[answer] = nil
+    done(ran)
+  end)
+  reader.asked[answer] = true
+  local function ask()
+    local reading = main_reading(reader)
+    if reading and reading.transcript then
       reading.transcript:commands(since, answer)
-      return
+    else
+      answer(nil)
     end
   end
-  done(nil)
+  local reading = main_reading(reader)
+  local is_opening = reader.stop_finding and reader.missing ~= reader.session
+    or reading and not reading.transcript
+  if not is_opening then
+    return ask()
+  end
+  table.insert(reader.opening, ask)
+  vim.defer_fn(answer, OPENING_MS)
 end
 
 ---Stops reading for a client.
