@@ -104,7 +104,7 @@ impl Shared {
     /// The lines of a list.
     pub(super) fn lines_now(&self, LinesOf { sessions, screen }: LinesOf) -> Vec<Listed> {
         let by_pid: HashMap<u32, LiveSession> =
-            self.follows.lives.all().into_iter().map(|live| (live.pid, live)).collect();
+            self.follows.running().into_iter().map(|live| (live.pid, live)).collect();
         let mut worktrees = Worktrees::default();
         let one = |LineOf { id, file, pid, note, known }: LineOf| {
             let live = pid.and_then(|pid| by_pid.get(&pid)).cloned();
@@ -133,7 +133,7 @@ impl Shared {
     /// The running sessions, with their summaries, which are taken out.
     fn running(&self, scopes: &[Scope], summaries: &mut Vec<Summary>) -> Vec<Session> {
         let mut by_id: HashMap<SessionId, LiveSession> = HashMap::new();
-        for live in self.follows.lives.all() {
+        for live in self.follows.running() {
             let other = by_id.get(&live.id);
             if other.is_none_or(|other| other.state.since <= live.state.since) {
                 by_id.insert(live.id.clone(), live);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, Weak};
 use super::lives::Lives;
 use super::lock::lock;
 use super::request_sink::RequestSink;
-use crate::live::LiveChange;
+use crate::live::{LiveChange, LiveSession};
 use crate::transcript::Batch;
 use crate::watch::{FollowId, Update, Watcher};
 
@@ -56,6 +56,12 @@ impl Follows {
                 self.lives.take(*change);
             }
         }
+    }
+
+    /// The running sessions; among them each that a listener has heard of.
+    pub(super) fn running(&self) -> Vec<LiveSession> {
+        let _told = lock(&self.listeners); // they hear of a change before it is stored
+        self.lives.all()
     }
 
     /// Sends the running sessions to a sink, and from now on their changes.
