@@ -1091,10 +1091,13 @@ def test_what_claude_is_told_of_a_file_is_found_by_its_new_name(nvim):
 def test_what_claude_is_told_of_a_file_is_found_by_the_name_of_a_link(nvim):
     command = nvim.lua(SAVING, "a.txt")
     nvim.lua("folder.note(vim.api.nvim_get_current_buf(), 'unsaved')")
-    for name in ("link.txt", "it's $(a) link.txt"):
-        (nvim.project / name).symlink_to("a.txt")
-        assert reported(command, nvim.project / name) == "unsaved", name
-    assert reported(command, nvim.project / "b.txt") is None
+    links = {"link.txt": "a.txt", "it's $(a) link.txt": "a.txt", "it's $(a) folder": ".", "-folder": "link.txt/.."}
+    for name, target in links.items():
+        (nvim.project / name).symlink_to(target)
+    for name in ("link.txt", "it's $(a) link.txt", "it's $(a) folder/a.txt", "it's $(a) folder/link.txt", "./a.txt"):
+        assert reported(command, f"{nvim.project}/{name}") == "unsaved", name
+    for name in ("b.txt", "none/a.txt", "-folder/a.txt", "a.txt/a.txt", "it's $(a) folder/b.txt"):
+        assert reported(command, f"{nvim.project}/{name}") is None, name
 
 
 SAVING = """

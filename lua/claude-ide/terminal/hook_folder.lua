@@ -34,34 +34,44 @@ local HOOKS = {
     wanted = function(context)
       return context.unsaved ~= "off"
     end,
-    -- `files` has lines of a note's number and what a call names its file by. One process reads the call and prints the note: several
-    -- would take twice as long. Only for a name that is none of these a second one asks whether it is that of a link.
+    -- `files` has lines of a note's number and what a call names its file by. One process reads the call and finds the note, or the
+    -- path that the call names: a shell would read byte by byte. Only a path with a link in it needs more.
     body = [[
 [ -r files ] || exit
-note() {
-  LC_ALL=C awk -v shows="$1" 'BEGIN {
-    getline call
-    found = look(call)
-    if (!found && match(call, /"file_path":"[^"\\]*"/)) {
-      path = substr(call, RSTART + 13, RLENGTH - 14)
-      gsub(/\047/, "\047\\\047\047", path)
-      if ((("readlink -f \047" path "\047") | getline real) > 0) found = look("\"file_path\":\"" real "\"")
-    }
+look() {
+  real=$2 LC_ALL=C awk -v shows="$1" 'BEGIN {
+    real = ENVIRON["real"]
+    if (real != "") call = "\"file_path\":\"" real "\""; else getline call
+    while (!found && (getline name < "files") > 0) found = index(call, substr(name, index(name, " ") + 1))
     number = name + 0
     if (found && shows == "number") print number
     while (found && shows == "text" && (getline text < ("note." number)) > 0) print text
-  }
-  function look(where, found) {
-    while (!found && (getline name < "files") > 0) found = index(where, substr(name, index(name, " ") + 1))
-    close("files")
-    return found
+    if (!found && real == "" && match(call, /"file_path":"[^"\\]*"/)) print substr(call, RSTART + 13, RLENGTH - 14)
   }'
 }
-[ -e save ] || { note text; exit; }
-number=$(note number)
-[ -e "note.$number" ] || exit
-ask "save.$number" 40 "saving.$number"
-cat "note.$number"]],
+note() {
+  found=$(look "$1")
+  case $found in
+    /*) path=$found found= folder=$PWD;;
+    *) return;;
+  esac
+  if [ -L "$path" ]; then
+    real=$(readlink -f "$path")
+  else
+    cd -P "${path%/*}/" && real=${PWD%/}/${path##*/}
+    cd "$folder"
+  fi
+  [ "${real:-$path}" = "$path" ] || found=$(look "$1" "$real")
+}
+if [ ! -e save ]; then
+  note text
+  [ -z "$found" ] || printf '%s\n' "$found"
+  exit
+fi
+note number
+[ -e "note.$found" ] || exit
+ask "save.$found" 40 "saving.$found"
+cat "note.$found"]],
   },
   {
     event = "UserPromptSubmit",
