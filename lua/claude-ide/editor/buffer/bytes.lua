@@ -46,12 +46,23 @@ function M.size(lines)
   return bytes
 end
 
+local ascii = vim.lpeg.R("\0\127") ^ 0 -- a Lua pattern takes ten times as long
+
+---@param bytes string
+---@return boolean
+function M.is_ascii(bytes)
+  return ascii:match(bytes) > #bytes
+end
+
 ---Decodes a file's bytes, as Neovim does. The byte order mark of UTF-16 stays in the text.
 ---@param bytes string
 ---@return string text UTF-8
 ---@return string encoding as in 'fileencoding'
 function M.text(bytes)
-  local found = bytes:find("[\128-\255]") and native.text(bytes)
+  if M.is_ascii(bytes) then
+    return bytes, "utf-8"
+  end
+  local found = native.text(bytes)
   if found then
     return found.text, found.encoding
   end

@@ -62,7 +62,7 @@ end
 function M.decode(buf, bytes)
   local now, _, found = M.decoding(buf), buffer_bytes.text(bytes)
   if not buffer_format.is_utf8(now.fileencoding) then
-    local is_detected = found ~= "latin1" and found ~= now.fileencoding and bytes:find("[\128-\255]")
+    local is_detected = found ~= "latin1" and found ~= now.fileencoding and not buffer_bytes.is_ascii(bytes)
     if is_detected and not stamp.is_chosen(buf, "fileencoding") then
       return nil -- Neovim would read it in that encoding
     end
