@@ -239,8 +239,8 @@ def test_a_tab_page_without_one_ends_none_of_another(start):
     assert nvim.lua(NAMES) == ["Claude"]
 
 
-@pytest.mark.every_nvim
-def test_undo_is_for_the_session_of_the_tab_page_and_names_it(start, fake, connect, sessions):
+def two_that_worked(start, fake, connect, sessions):
+    """Two tab pages with a session each: the first has changed a.txt, then the second b.txt."""
     nvim = per_tab(start, "Claude", files={"a.txt": "one\n", "b.txt": "b\n"})
     nvim.cmd("tab split")
     open_one(nvim, fake, "Claude")
@@ -251,6 +251,27 @@ def test_undo_is_for_the_session_of_the_tab_page_and_names_it(start, fake, conne
         nvim.wait(f"(Ide.server.clients()[{number + 1}] or {{}}).pid ~= nil", what="the process of the client")
         going.edit(("a.txt", "b.txt")[number], "by Claude\n")
         going.end(("a.txt", "b.txt")[number])
+    return nvim
+
+
+@pytest.mark.every_nvim
+def test_a_review_of_a_turn_or_session_is_of_the_one_in_the_tab_page(start, fake, connect, sessions):
+    nvim = two_that_worked(start, fake, connect, sessions)
+    for tab, name in ((1, "a.txt"), (2, "b.txt")):
+        for scope in ("turn", "session"):
+            nvim.cmd(f"tabnext {tab}")
+            changes = nvim.lua("return Ide.review.changes(...)", scope)
+            assert [change["path"].rpartition("/")[2] for change in changes] == [name]
+            nvim.cmd(f"Claude review {scope}")
+            nvim.wait("Ide.review_current.here() ~= nil", what="the review")
+            entries = nvim.lua("return Ide.review_current.get().entries")
+            assert [entry["path"].rpartition("/")[2] for entry in entries] == [name]
+            nvim.cmd("lua Ide.review.close()")
+
+
+@pytest.mark.every_nvim
+def test_undo_is_for_the_session_of_the_tab_page_and_names_it(start, fake, connect, sessions):
+    nvim = two_that_worked(start, fake, connect, sessions)
 
     def asked_in(tab, answer):
         nvim.cmd(f"tabnext {tab}")

@@ -9,7 +9,7 @@ use crate::callers::CallId;
 use crate::history::{History, Source, Step};
 use crate::lines::{Line, decode, encode, readable, slice};
 use crate::regions::{Actor, Region, State, advance, drop_gone, revert};
-use crate::turns::{TurnId, Turns};
+use crate::turns::{ClientId, TurnId, Turns};
 
 /// A zero byte within this many bytes marks a binary file, as in git.
 const BINARY_BYTES: usize = 8000;
@@ -19,10 +19,10 @@ const BINARY_BYTES: usize = 8000;
 pub enum Scope {
     /// The unreviewed ones.
     Unreviewed,
-    /// Those of the last turn.
-    LastTurn,
-    /// Those of the last turn's client.
-    Session,
+    /// Those of the last turn, of this client if there is one.
+    LastTurn(Option<ClientId>),
+    /// Those of the last turn's client, or of this one.
+    Session(Option<ClientId>),
     /// All.
     All,
     /// Those of one turn.
@@ -30,13 +30,17 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// From its name in Lua: a word, or the number of a turn.
+    /// From its name in Lua: a word, perhaps with the number of a client, or the number of a turn.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        match name {
+        let (word, client) = match name.split_once(' ') {
+            Some((word, client)) => (word, Some(client.parse().ok()?)),
+            None => (name, None),
+        };
+        match word {
             "unreviewed" => Some(Self::Unreviewed),
-            "turn" => Some(Self::LastTurn),
-            "session" => Some(Self::Session),
+            "turn" => Some(Self::LastTurn(client)),
+            "session" => Some(Self::Session(client)),
             "all" => Some(Self::All),
             number => number.parse().ok().map(Self::Turn),
         }
@@ -44,14 +48,14 @@ impl Scope {
 
     /// Whether a turn's step counts.
     fn counts(self, turns: &Turns, turn: Option<TurnId>) -> bool {
-        let last = || turns.all().next_back();
+        let last = |of: Option<_>| turns.all().rfind(|turn| of.is_none_or(|client| client == turn.client));
         match self {
             Self::Unreviewed | Self::All => true,
             Self::Turn(id) => turn == Some(id),
-            Self::LastTurn => turn.is_some() && turn == last().map(|last| last.id),
-            Self::Session => {
+            Self::LastTurn(of) => turn.is_some() && turn == last(of).map(|last| last.id),
+            Self::Session(of) => {
                 let client = turn.and_then(|id| turns.client_of(id));
-                client.is_some() && client == last().map(|last| last.client)
+                client.is_some() && client == last(of).map(|last| last.client)
             }
         }
     }

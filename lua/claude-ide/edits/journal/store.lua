@@ -35,7 +35,13 @@ local privacy = lazy("claude-ide.server.privacy")
 ---| "behind" # the disk's; a buffer has unsaved changes of an older text
 ---| "recorded" # the last recorded contents on disk
 
----@alias claude-ide.journal.Scope "unreviewed"|"turn"|"session"|"all"|integer a number: the turn with that id
+---@alias claude-ide.journal.Scope
+---| "unreviewed"
+---| "turn" # the last one
+---| "session" # that of the last turn
+---| "all"
+---| string # "turn 3", "session 3": of that client
+---| integer # the turn with that id
 
 ---@class claude-ide.journal.Undo preview of an undo
 ---@field bytes? string new contents; nil: the file would be deleted

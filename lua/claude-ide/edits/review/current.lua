@@ -4,6 +4,7 @@ local bus = lazy("claude-ide.base.bus")
 local comments = lazy("claude-ide.comments")
 local guard = lazy("claude-ide.ui.guard")
 local journal = lazy("claude-ide.edits.journal")
+local store = lazy("claude-ide.edits.journal.store")
 local timers = lazy("claude-ide.base.timer")
 local undo_turn = lazy("claude-ide.edits.review.undo_turn")
 local view = lazy("claude-ide.edits.review.view")
@@ -23,7 +24,7 @@ local GROUP = "claude-ide.review"
 ---@field change? claude-ide.journal.Change nil: no change of Claude's is left
 
 ---@class claude-ide.review.Review
----@field scope claude-ide.review.Scope
+---@field scope claude-ide.journal.Scope
 ---@field entries claude-ide.review.Entry[] by path
 ---@field shown integer index of the entry shown
 ---@field view claude-ide.review.View
@@ -257,10 +258,18 @@ local NOTHING = {
   all = "Claude has changed no file in this Neovim.",
 }
 
+---The last turn is one of the session with which `:Claude undo` begins, if that has any.
+---@param scope? claude-ide.review.Scope
+---@return claude-ide.journal.Scope? for the journal
+function M.meant(scope)
+  local client = (scope == "turn" or scope == "session") and undo_turn.client_here()
+  return client and store.last_turn(client) and ("%s %d"):format(scope, client) or scope
+end
+
 ---@param scope claude-ide.review.Scope
 ---@return boolean shown false: there are no changes
 local function open_now(scope)
-  local fresh = { scope = scope, entries = {}, shown = 1, stop = {} }
+  local fresh = { scope = M.meant(scope) or scope, entries = {}, shown = 1, stop = {} }
   gather(fresh)
   if #fresh.entries == 0 then
     return false

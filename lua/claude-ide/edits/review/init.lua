@@ -403,7 +403,7 @@ end
 ---@param scope? claude-ide.review.Scope
 ---@return claude-ide.journal.Change[]
 function M.changes(scope)
-  return journal.changes(scope)
+  return journal.changes(current.meant(scope))
 end
 
 ---Undoes a turn's file changes, after a preview and a confirmation.

@@ -67,7 +67,7 @@ end
 
 ---The client of the session that the user has in the tab page.
 ---@return integer?
-local function client_here()
+function M.client_here()
   local terminal = terminals.of_tab()
   local here = vim.iter(own.list()):find(function(ours)
     return ours.terminal ~= nil and ours.terminal == terminal or ours.other ~= nil and ours.other.visible
@@ -376,7 +376,7 @@ function M.ask(id, review_it)
     return true
   end
   is_waiting = true
-  local request, client = guard.request(), client_here()
+  local request, client = guard.request(), M.client_here()
   journal.when_known(function()
     -- Keys typed before are not an answer.
     guard.when_requested("undo", READY, function()
