@@ -96,8 +96,10 @@ UNDONE = {"a.txt": A, "b.txt": B, "new.txt": None}
 
 
 @pytest.mark.every_nvim
+@pytest.mark.parametrize("hidden", [True, False])
 @pytest.mark.parametrize("name", CLAUDES)
-def test_u_and_ctrl_r_in_any_order_end_in_claudes_change_or_its_undo(nvim, name):
+def test_u_and_ctrl_r_in_any_order_end_in_claudes_change_or_its_undo(nvim, name, hidden):
+    nvim.lua("vim.o.hidden = ...", hidden)
     path, claudes, undone = nvim.project / name, CLAUDES[name], UNDONE[name]
     turn(nvim, nvim.client, **{name.replace(".", "_"): claudes})
     review(nvim)

@@ -23,6 +23,7 @@ local swap = lazy("claude-ide.editor.buffer.swap")
 local ui_winbar = lazy("claude-ide.ui.winbar")
 local window = lazy("claude-ide.base.window")
 local window_options = lazy("claude-ide.ui.window_options")
+local written = lazy("claude-ide.edits.review.written")
 local zen_mode = lazy("claude-ide.ui.zen_mode")
 
 local M = {}
@@ -117,9 +118,10 @@ function M.update_list(view, entries, index)
   end
 end
 
----Shows a buffer in a window. The previous buffer keeps its unsaved changes, even with 'nohidden'.
+---Shows a buffer in a window. The previous buffer keeps its unsaved changes, and what `u` takes back, even with 'nohidden'.
 local function put(win, buf)
-  local hidden = vim.o.hidden or vim.bo[vim.api.nvim_win_get_buf(win)].modified
+  local before = vim.api.nvim_win_get_buf(win)
+  local hidden = vim.o.hidden or vim.bo[before].modified or written.has_history(before)
   option.during("hidden", hidden, function()
     vim.api.nvim_win_set_buf(win, buf)
   end)

@@ -73,6 +73,13 @@ local function mode_of(path)
   return stat and stat.mode % 4096
 end
 
+---Whether `u` can take back what was done in a buffer, as long as that stays loaded.
+---@param buf integer
+---@return boolean
+function M.has_history(buf)
+  return written[buf] ~= nil
+end
+
 ---What was written of a buffer in the state that it has now.
 ---@param buf integer
 ---@return claude-ide.review.Written?
