@@ -168,6 +168,25 @@ def test_a_file_that_was_moved_in_git_is_not_said_to_need_an_add(begin, who):
     nvim.wait_notice("a.txt is neither on disk nor in git's index: nothing is left to stage.")
 
 
+@pytest.mark.parametrize("attributes", ["", "* text eol=crlf\n"])
+def test_a_file_that_claude_has_moved_in_git_and_edited_is_staged_under_its_new_name(start_nvim, connect, attributes):
+    nvim = start_nvim(files={"a.txt": A, ".gitattributes": attributes}, notices=True)
+    project, client = nvim.project, connect(nvim)
+    commit_all(project)
+    going = Turn(nvim, client)
+    for name in ("a.txt", "n.txt"):
+        client.call("getDiagnostics", uri=f"file://{project / name}")
+    git(project, "mv", "a.txt", "n.txt")
+    (project / "n.txt").write_text(A_CLAUDE)
+    going.end("a.txt", "n.txt")
+    for name in ("a.txt", "n.txt"):
+        nvim.lua("Ide.review.keep_file(...)", str(project / name))
+    nvim.lua("Ide.review.stage_file(...)", str(project / "n.txt"))
+    nvim.wait_notice("n.txt: 2 kept changes staged.")
+    assert indexed(project, "n.txt") == A_CLAUDE
+    assert git(project, "ls-files").split() == [".gitattributes", "n.txt"]
+
+
 @pytest.mark.parametrize("attributes", ["* text eol=crlf\n", "*.txt filter=nine\n", "*.txt filter=pointer\n"])
 def test_filters_of_the_file_are_applied(begin, attributes):
     ends = lambda text: text.replace("\n", "\r\n") if "crlf" in attributes else text  # noqa: E731

@@ -122,6 +122,17 @@ local function stored(now, at, text)
   return git.must(now, at.folder, { "cat-file", "blob", id }, { exact = true })
 end
 
+---Whether the index has a file that Claude has created as `git mv` has put it there: with the text of one that Claude has deleted.
+---@param now claude-ide.language.Task
+---@param at claude-ide.review.InGit
+---@param indexed string
+---@return boolean
+local function was_moved(now, at, indexed)
+  return vim.iter(journal.changes("all")):any(function(change)
+    return change.kind == "deleted" and stored(now, at, change.before) == indexed
+  end)
+end
+
 ---@param now claude-ide.language.Task
 ---@param kept claude-ide.review.Kept
 ---@return string said
@@ -129,6 +140,9 @@ local function stage(now, kept)
   local at = find(now, kept)
   local indexed = at.id and git.must(now, at.folder, { "cat-file", "blob", at.id }, { exact = true }) or ""
   local base = kept.is_new and kept.base == "" and "" or stored(now, at, kept.base)
+  if base == "" and indexed ~= "" and was_moved(now, at, indexed) then
+    base = indexed
+  end
   local text, places = nil, 1 ---@type string?, integer
   if kept.text then
     local merged = native.merge(base, indexed, stored(now, at, kept.text))
