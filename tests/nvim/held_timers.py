@@ -3,10 +3,13 @@
 Held timers end only by the test; known timers end by themselves, or sooner by `pass_time`.
 """
 
-from harness.nvim import Nvim
+import functools
+import re
+
+from harness.nvim import ROOT, Nvim
 
 # What the timers of a diff that has closed do.
-CLOSED_DIFF = ("close an accepted diff", "restore the keys of a closed diff")
+CLOSED_DIFF = ("close an accepted diff", "restore the keys of what has closed")
 
 _HOLD = """
 local timer, names = Ide.timer, ...
@@ -44,8 +47,21 @@ end
 """
 
 
+@functools.cache
+def _all_names() -> frozenset[str]:
+    """What the product's timers do, as they say."""
+    made = re.compile(r'timers?\.new\(\s*"([^"]+)"')
+    return frozenset(name for file in (ROOT / "lua").rglob("*.lua") for name in made.findall(file.read_text()))
+
+
+def _check(doing: tuple[str, ...]) -> None:
+    unknown = set(doing) - _all_names()
+    assert not unknown, f"no timer does this: {unknown}"
+
+
 def hold_timers(nvim: Nvim, *doing: str) -> None:
     """From now on timers that do this, as they say, wait for `let_timers_go`."""
+    _check(doing)
     nvim.lua(_HOLD, list(doing))
 
 
@@ -82,6 +98,7 @@ end
 
 def know_timers(nvim: Nvim, *doing: str) -> None:
     """From now on `pass_time` can end timers that do this, as they say."""
+    _check(doing)
     nvim.lua(_KNOW, list(doing))
 
 
