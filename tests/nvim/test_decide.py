@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from held_timers import CLOSED_DIFF, hold_timers, let_timers_go
 from test_editor import edit  # noqa: F401 (a fixture)
 
 from harness.client import RpcError
@@ -663,6 +664,25 @@ def test_a_plan_is_neither_decided_nor_lost_by_writing_and_quitting(lab):
     nvim.wait_kind("plan")
     nvim.keys("<CR>", counts=True)
     assert output(client, call)["updatedInput"]["plan"] == "# It\nmake it\nas I want it"
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("key", ["X", "<CR>", "q"])
+def test_one_key_too_many_for_a_plan_does_nothing_in_the_file(lab, key):
+    nvim, client = lab
+    nvim.lua("vim.fn.setline(1, { 'one', 'two' }) vim.cmd('normal! $')")
+    hold_timers(nvim, *CLOSED_DIFF)  # the key comes in time
+    ask(client, tool="ExitPlanMode", suggestions=[], plan="# It")
+    nvim.wait_kind("plan")
+    nvim.keys(key)
+    nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the file to have the focus again")
+    nvim.keys(key + ":let g:done = 1<CR>")
+    nvim.wait("vim.g.done == 1", what="Neovim to have taken the keys")
+    assert nvim.lua(
+        "return { vim.fn.getline(1, '$'), vim.fn.getpos('.')[2], vim.fn.getpos('.')[3], vim.fn.reg_recording() }"
+    ) == [["one", "two"], 1, 3, ""]
+    let_timers_go(nvim)
+    nvim.wait("vim.fn.maparg('X', 'n') == ''", what="the keys to be the user's again")
 
 
 def test_decide_names_whatever_waits_in_a_terminal(start_nvim):

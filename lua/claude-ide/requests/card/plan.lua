@@ -70,7 +70,9 @@ end
 local function settle(plan, answer)
   local is_settled = requests.settle(plan, answer)
   if is_settled then
-    close_view(plan)
+    closing.by_key(function()
+      close_view(plan)
+    end, KEYS)
   end
   return is_settled
 end
@@ -208,7 +210,9 @@ local function map(plan)
     settle(plan, { outcome = "rejected" })
   end)
   on("q", "decide later", function()
-    ide_window.close(plan.win)
+    closing.by_key(function()
+      ide_window.close(plan.win)
+    end, KEYS)
   end)
   on("g?", "these keys", function()
     local listed = vim.list_extend(vim.list_slice(options), key_list.options("comments"))

@@ -168,6 +168,17 @@ function M.is_typed_into()
   return vim.api.nvim_get_mode().mode:find("^[iRvV\22sS\19]") ~= nil or vim.fn.state("o") ~= ""
 end
 
+---Closes a window of ours after a key of the user's in it. One more of its keys does nothing in their file; a program gets all keys.
+---@param close fun()
+---@param keys string[]
+function M.by_key(close, keys)
+  local buf = vim.api.nvim_get_current_buf()
+  close()
+  if vim.api.nvim_get_current_buf() ~= buf and vim.bo.buftype ~= "terminal" then
+    M.mute_keys(keys)
+  end
+end
+
 ---Ends what the user has begun in a window that is closed.
 local function break_off()
   window.end_visual()
