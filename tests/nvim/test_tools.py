@@ -514,9 +514,9 @@ def test_write_file_over_a_newer_file_asks_nothing(project):
 def test_write_file_that_fails_leaves_the_buffer_as_it_was(project):
     project.cmd("edit b.txt")
     shutil.rmtree(project.project)
-    assert "failed to write file" in run(project, "write_file", path=project.at("b.txt"), content="x\n")
+    assert "failed to write file" in run(project, "write_file", path=project.at("b.txt"), content="\ufeffx\r\ny\r\n")
     assert project.lines() == ["first", "second"]
-    assert project.lua("return vim.bo.modified") is False
+    assert project.lua("return { vim.bo.modified, vim.bo.bomb, vim.bo.fileformat }") == [False, False, "unix"]
 
 
 # reformat_file

@@ -64,12 +64,14 @@ local function replace(buf, content)
     return "the content is not text that this buffer could hold"
   end
   stamp.agree(buf)
+  local before = buffer_format.as_read(buf)
   patch.set_text(buf, lines, format --[[@as claude-ide.buffer.Format]])
   local err = write(buf)
   if err and vim.bo[buf].modified then
     vim.api.nvim_buf_call(buf, function()
       vim.cmd("silent undo")
     end)
+    patch.set_format(buf, before) -- of which the undo tree knows nothing
     vim.bo[buf].modified = false
   end
   return err
