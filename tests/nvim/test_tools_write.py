@@ -234,6 +234,17 @@ def test_safe_delete_refuses_what_is_used_and_deletes_what_is_not(agent):
     assert texts(agent)["a.py"] == "import os\n\n\ndef add(a, b):\n    return a + b\n\n\n"
 
 
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-8-sig"])
+def test_lines_of_a_closed_file_are_told_in_words_whatever_its_encoding(agent, encoding):
+    (agent.nvim.project / "b.py").write_bytes("from a import add\n\nx = add(1, 2)  # für\n".encode(encoding))
+    line = "x = add(1, 2)  # für"
+    with pytest.raises(ToolError) as refused:
+        agent.call("safe_delete", path="a.py", symbol="add")
+    assert str(refused.value).splitlines()[-1] == f"  b.py:3: {line}"
+    (text,) = agent.call("references", path="a.py", symbol="add")
+    assert text.splitlines()[-1].endswith(line)
+
+
 def test_a_word_that_no_server_knows_a_use_of_is_said_and_the_user_decides(agent):
     (agent.nvim.project / "c.cfg").write_text("call = other\nanother = 1\n")
     text = accepted(agent, "safe_delete", path="a.py", symbol="other")

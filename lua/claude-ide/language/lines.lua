@@ -2,6 +2,7 @@
 -- Invariant: withheld files yield no lines.
 local lazy = require("claude-ide.lazy")
 local buffer = lazy("claude-ide.editor.buffer")
+local buffer_bytes = lazy("claude-ide.editor.buffer.bytes")
 local file = lazy("claude-ide.base.file")
 local line_breaks = lazy("claude-ide.base.line_breaks")
 local locate = lazy("claude-ide.language.locate")
@@ -82,7 +83,9 @@ function Lines:source(path)
   elseif not locate.is_inside(path, self.folders) then
     source.withheld = "outside"
   elseif not buf then
-    source.text = file.read_start(path, MAX_READ_BYTES)
+    local bytes = file.read_start(path, MAX_READ_BYTES) or ""
+    bytes = #bytes == MAX_READ_BYTES and bytes:match("^.*\n") or bytes -- else it may end within a character
+    source.text = buffer_bytes.shown(bytes)
   end
   self.sources[path] = source
   return source

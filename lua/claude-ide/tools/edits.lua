@@ -2,14 +2,12 @@
 local tool = require("claude-ide.language.task").tool
 local lazy = require("claude-ide.lazy")
 local breaks = lazy("claude-ide.language.breaks")
-local buffer = lazy("claude-ide.editor.buffer")
 local counted = lazy("claude-ide.base.counted")
-local file = lazy("claude-ide.base.file")
 local language_extent = lazy("claude-ide.language.extent")
+local language_lines = lazy("claude-ide.language.lines")
 local locate = lazy("claude-ide.language.locate")
 local outline = lazy("claude-ide.language.outline")
 local paging = lazy("claude-ide.language.paging")
-local position = lazy("claude-ide.base.position")
 local ready = lazy("claude-ide.language.ready")
 local request = lazy("claude-ide.language.request")
 local servers = lazy("claude-ide.language.servers")
@@ -196,25 +194,13 @@ local function is_within(location, place, extent, client)
   return location.uri == vim.uri_from_bufnr(place.buf) and extent.first <= line and line <= extent.last
 end
 
-local function use_line(location)
-  local path, row = vim.uri_to_fname(location.uri), location.range.start.line
-  local buf, text = buffer.loaded(path), ""
-  if buf then
-    text = vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or ""
-  else
-    local bytes = file.read_now(path, 1024 * 1024) or ""
-    text = vim.split(bytes, "\n", { plain = true })[row + 1] or ""
-  end
-  local shown = locate.shown(path)
-  return ("  %s:%d: %s"):format(shown, row + 1, position.truncate(position.valid(vim.trim(text)), 120))
-end
-
 ---@return string reason why nothing is deleted
 local function still_used(task, place, uses)
-  local lines = {}
+  local lines, texts = {}, language_lines.new()
   for i = 1, math.min(#uses, MAX_LISTED) do
-    local may_be_told = not locate.refusal(vim.uri_to_fname(uses[i].uri))
-    lines[i] = may_be_told and use_line(uses[i]) or "  a file that is outside of the workspace or private"
+    local path, row = vim.uri_to_fname(uses[i].uri), uses[i].range.start.line
+    lines[i] = locate.refusal(path) and "  a file that is outside of the workspace or private"
+      or ("  %s:%d: %s"):format(locate.shown(path), row + 1, texts:text(path, row))
     task:breathe()
   end
   local head = ("nothing was deleted: `%s` is still used in %s:"):format(place.name, counted(#uses, "place"))

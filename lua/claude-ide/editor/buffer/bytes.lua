@@ -69,6 +69,14 @@ function M.text(bytes)
   return bytes, "utf-8"
 end
 
+---A file's text to show, without byte order mark.
+---@param bytes string
+---@return string text UTF-8
+function M.shown(bytes)
+  local text = M.text(bytes)
+  return text:sub(1, #BOM) == BOM and text:sub(#BOM + 1) or text
+end
+
 ---@param text string
 ---@return "\n"|"\r\n"|"\r"
 local function end_of_line(text)
@@ -198,8 +206,7 @@ end
 ---@param bytes string
 ---@return string text without what the CLI preserves on disk regardless of the answer: encoding, byte order mark and CRLF
 local function as_the_cli_compares(bytes)
-  local text = M.text(bytes)
-  return M.with_lf(text:sub(1, #BOM) == BOM and text:sub(#BOM + 1) or text)
+  return M.with_lf(M.shown(bytes))
 end
 
 ---Whether the CLI takes two texts as equal. For a CRLF file, it proposes LF and writes CRLF.

@@ -43,8 +43,7 @@ end
 ---@param bytes? string
 ---@return string[]
 local function readable(bytes)
-  local text = buffer_bytes.text(bytes or "")
-  local lines = buffer_bytes.split(text:gsub("^" .. buffer_bytes.BOM, ""), "\n")
+  local lines = buffer_bytes.split(buffer_bytes.shown(bytes or ""), "\n")
   if lines[#lines] == "" then
     lines[#lines] = nil
   end
