@@ -200,7 +200,7 @@ def test_a_list_of_files_among_the_users_windows_stays_on_a_small_screen(changes
 
 
 @pytest.mark.every_nvim
-@pytest.mark.parametrize("side", ["right", "bottom"])
+@pytest.mark.parametrize("side", ["right", "bottom", "left", "top"])
 def test_a_chat_takes_and_gives_room_at_its_side_only(start_nvim, model, tmp_path, side):
     nvim = start_with_stand_in(
         start_nvim, model, tmp_path, opts={"terminal": {"side": side}}, files=FILES, args=["a.txt"]
@@ -210,9 +210,15 @@ def test_a_chat_takes_and_gives_room_at_its_side_only(start_nvim, model, tmp_pat
     begin(nvim, "SAY one")
     wait_idle(nvim)
     now = sizes(nvim)
-    across = 1 if side == "right" else 0
+    across = 1 if side in ("right", "left") else 0
     assert [now[name][across] for name in FILES] == [before[name][across] for name in FILES]
-    nvim.keys("<Esc>q")
+    nvim.keys("<Esc>o2<Esc>o3<Esc>o4<Esc>")
+    nvim.wait("vim.api.nvim_win_get_height(0) == 6", what="a higher prompt")
+    assert sizes(nvim) == now, "the transcript gives it room"
+    nvim.keys("dgg")
+    nvim.wait("vim.api.nvim_win_get_height(0) < 6", what="a lower prompt")
+    assert sizes(nvim) == now
+    nvim.keys("q")
     nvim.wait("#vim.api.nvim_list_wins() == 3", what="the chat to be hidden")
     assert sizes(nvim) == before
 

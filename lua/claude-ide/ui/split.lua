@@ -370,13 +370,18 @@ local function note(win, at)
   end
 end
 
----Gives a window what it wants, from those next to it.
+---Gives a window what it wants, from the one that it is beside, else from those next to it.
 ---@param win integer
 ---@param at claude-ide.ui.AtSide
 local function fit(win, at)
-  local cells = cells_of(at, win) - given_away(win, at)
-  if at.axis.get(win) ~= cells then
+  local cells, host = cells_of(at, win) - given_away(win, at), at.wanted.beside
+  local more = cells - at.axis.get(win)
+  if more ~= 0 then
+    local left = host and vim.api.nvim_win_is_valid(host) and math.max(at.axis.get(host) - more, 1)
     at.axis.set(win, cells)
+    if host and left then
+      at.axis.set(host, left) -- Neovim has taken from those behind it, if there are any
+    end
     if at.axis == HEIGHT and vim.api.nvim_win_text_height(win, {}).all < cells then
       vim.api.nvim_win_call(win, function()
         vim.fn.winrestview({ topline = 1 }) -- there is room for all of it
