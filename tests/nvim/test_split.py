@@ -191,12 +191,16 @@ def test_a_list_of_files_is_the_previous_window(changeset):
 
 
 @pytest.mark.every_nvim
-def test_a_list_of_files_among_the_users_windows_stays_on_a_small_screen(changeset):
-    nvim = changeset(open_in="current", layout="vertical")
+@pytest.mark.parametrize("layout", ["vertical", "horizontal", "unified"])
+def test_a_list_of_files_among_the_users_windows_leaves_the_texts_room_on_a_small_screen(changeset, layout):
+    nvim = changeset(open_in="current", layout=layout)
     for columns in (60, 200, 140):
         nvim.cmd(f"set columns={columns}")
-        nvim.wait(lambda columns=columns: list_width(nvim) == min(28, columns // 4 + 8), what="its width")
+        room = columns - 31  # beside the user's window
+        nvim.wait(lambda room=room: list_width(nvim) == min(28, (room + 1) // 3), what=f"its width on {columns}")
         assert max(nvim.lua(LAST_COLUMNS)) == columns
+        texts = [width for kind, width in nvim.lua(WIDTHS) if kind in ("now", "proposal")]
+        assert min(texts) >= (room - list_width(nvim)) // len(texts if layout == "vertical" else [1]) - 2
 
 
 @pytest.mark.every_nvim

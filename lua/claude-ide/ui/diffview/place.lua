@@ -99,15 +99,12 @@ local function open_left(view, direction)
   return vim.api.nvim_open_win(view.bufs.left, false, { split = direction, win = view.wins.right })
 end
 
----Opens the list, if there is one, at the left.
----@param view claude-ide.diffview.View
+---A list at the left.
+---@param size number|fun(): integer
 ---@param beside? integer the window that gives it room; default: all of the tab page
-local function open_list(view, beside)
-  if view.list then
-    local least = { columns = 1, lines = 1 }
-    view.wins.list =
-      split.open(view.list, { side = "left", beside = beside, size = view.list_width, least = least })
-  end
+---@return claude-ide.ui.Side
+local function list_side(size, beside)
+  return { side = "left", beside = beside, size = size, least = { columns = 1, lines = 1 } }
 end
 
 ---Gives the windows of the two texts the same size.
@@ -127,8 +124,8 @@ local tab = { shared = false, open_left = open_left }
 function tab.open(view)
   vim.cmd(("noautocmd keepalt tab sbuffer %d"):format(view.bufs.right))
   view.tab, view.wins.right = vim.api.nvim_get_current_tabpage(), vim.api.nvim_get_current_win()
-  open_list(view)
   if view.list then
+    view.wins.list = split.open(view.list, list_side(view.list_width))
     window.enter(view.wins.list, true) -- as its previous window: `<C-w>p`
     window.enter(view.wins.right, true)
   end
@@ -177,18 +174,39 @@ local function neighbour(view)
   return file_window.beside()
 end
 
+---The list beside the texts: at most a third of what it has with them.
+---@param view claude-ide.diffview.View
+---@return claude-ide.ui.Side
+local function list_among(view)
+  local left, right = view.wins.left, view.wins.right
+  local is_above = left ~= nil
+    and vim.api.nvim_win_get_position(left)[1] ~= vim.api.nvim_win_get_position(right)[1]
+  return list_side(function()
+    local cells = 0
+    for _, win in ipairs(windows(view)) do
+      cells = cells + (is_above and win == left and 0 or vim.api.nvim_win_get_width(win) + 1)
+    end
+    return math.min(view.list_width(), math.floor(cells / 3))
+  end, is_above and left or right)
+end
+
 function current.open(view)
   local buf = view.bufs.right
   view.tab = vim.api.nvim_get_current_tabpage()
   local win, side = neighbour(view)
   view.wins.right = vim.api.nvim_open_win(buf, true, { split = side, win = win })
-  open_list(view, view.wins.right)
+  if view.list then
+    view.wins.list = split.open(view.list, list_among(view))
+  end
   view.gives_way = side == "above" and win or nil
 end
 
 function current.fit(view)
   if view.gives_way and vim.api.nvim_win_is_valid(view.gives_way) then
     split.set_height(view.gives_way, 1)
+  end
+  if #windows(view) == vim.tbl_count(view.wins) and view.list then
+    split.keep(view.wins.list, list_among(view)) -- the layout may be another one
   end
   even(view)
 end
