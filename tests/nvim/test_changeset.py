@@ -284,6 +284,25 @@ def test_what_no_edit_touches_stays_byte_for_byte(sets):
             assert path.read_bytes() == before, (name, opened)
 
 
+@pytest.mark.parametrize(("encoding", "mark"), [("utf-8", 3), ("utf-16", 1), ("utf-32", 1)])
+def test_a_rename_in_a_closed_file_whose_mark_the_server_counts_or_does_not(sets, encoding, mark):
+    sets = sets({"a.py": "\ufeffadd() + add()\nadd()\n"})
+    for counted in (0, mark):
+        edits = ", ".join(
+            f"edit({line}, {first + counted * (line == 0)}, {line}, {first + counted * (line == 0) + 3}, 'plus')"
+            for line, first in ((0, 0), (0, 8), (1, 0))
+        )
+        sets.propose(
+            f"{{ changes = {{ [uri('a.py')] = {{ {edits} }} }} }}",
+            unasked="true",
+            encoding=f"'{encoding}'",
+            old_name="'add'",
+        )
+        assert sets.answer()["outcome"] == "accepted"
+        assert sets.bytes("a.py").decode() == "\ufeffplus() + plus()\nplus()\n", counted
+        sets.nvim.undo_turn()
+
+
 def test_utf_8_and_utf_32_columns(sets):
     sets = sets({"a.txt": "a😀b\n"}, args=("a.txt",))
     for encoding, column in (("utf-8", 5), ("utf-32", 2)):

@@ -56,6 +56,7 @@ end
 ---@field size integer of the text
 ---@field starts integer[] 0-based offset of each line, and of the end if the last line ends with a line break
 ---@field lines string[]
+---@field mark? string byte order mark of the file, which counts as a part of its first line
 
 ---@param text claude-ide.changeset.Text
 ---@param joined claude-ide.changeset.Joined
@@ -93,7 +94,9 @@ local function offset(counting, position, encoding)
   if not start then
     return nil
   end
-  return start + language_encoding.byte(counting.lines[position.line + 1] or "", position.character, encoding)
+  local mark = position.line == 0 and counting.mark or ""
+  local line = mark .. (counting.lines[position.line + 1] or "")
+  return math.max(start + language_encoding.byte(line, position.character, encoding) - #mark, 0)
 end
 
 ---@param counting claude-ide.changeset.Counted
@@ -196,6 +199,17 @@ local function plain(text)
   return found ~= "" and found or text
 end
 
+---Whether a rename replaces just the name on the first line.
+---@param text string
+---@param spans claude-ide.changeset.Span[]
+---@param old_name string
+---@return boolean
+local function is_placed_at_start(text, spans, old_name)
+  return vim.iter(spans):all(function(span)
+    return span.line > 0 or text:sub(span.first + 1, span.last) == old_name
+  end)
+end
+
 ---The first edit of a rename that would replace anything but the name: the server has another version of the text, or counts lines
 ---differently. The replaced text may be the name, contain it (some servers replace the whole text), or be a part of it.
 ---@param text string
@@ -249,7 +263,19 @@ local function placed(text, joined, edits, asked, pause)
   end
   local found, problem ---@type claude-ide.changeset.Span[]?, string?
   for _, kind in ipairs(kinds) do
-    local spans, err = spans_of(counted(text, joined, kind), edits, asked.encoding, pause)
+    local counting = counted(text, joined, kind)
+    local spans, err = spans_of(counting, edits, asked.encoding, pause)
+    if
+      spans
+      and text.format.bom
+      and asked.old_name
+      and not is_placed_at_start(joined.text, spans, asked.old_name)
+    then
+      -- A server that has read the file itself may count its mark.
+      counting.mark = bytes.BOM
+      local others = spans_of(counting, edits, asked.encoding, pause)
+      spans = others and is_placed_at_start(joined.text, others, asked.old_name) and others or spans
+    end
     pause()
     local wrong = spans and asked.old_name and misplaced(joined.text, spans, asked.old_name)
     if wrong then
