@@ -671,7 +671,7 @@ def test_done_looks_again_before_it_commits(start, fake):
     assert (fix / "new.txt").exists() and git(fix, "log", "-1", "--format=%s") == "change a.txt"
 
 
-@pytest.mark.parametrize("command", ["cherry-pick", "revert", "bisect"])
+@pytest.mark.parametrize("command", ["cherry-pick", "revert", "bisect", "rebase"])
 def test_done_merges_into_no_unfinished_work(start, fake, command):
     nvim = start()
     commit(nvim.project, text="three\n")
@@ -683,8 +683,9 @@ def test_done_merges_into_no_unfinished_work(start, fake, command):
     if command == "bisect":
         git(nvim.project, "bisect", "start")
     else:
-        run_to_conflict(nvim.project, command, "side" if command == "cherry-pick" else "HEAD^")
-    done(nvim, 1)
+        run_to_conflict(nvim.project, command, "HEAD^" if command == "revert" else "side")
+    (question,) = done(nvim, 1)
+    assert "in main" in question["prompt"]
     nvim.wait_notice(f"`git {command}` in project is not finished")
     assert git(nvim.project, "log", "-1", "--format=%s", "main") == "change a.txt"
 

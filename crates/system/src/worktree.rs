@@ -40,7 +40,7 @@ pub struct Repository {
 pub struct Worktree {
     /// Its top folder.
     pub path: PathBuf,
-    /// The branch that is checked out, as after `refs/heads/`; `None` with a detached head.
+    /// The branch that is checked out or being rebased, as after `refs/heads/`; `None` with a detached head.
     pub branch: Option<String>,
     /// Whether it is the repository's own, which cannot be removed.
     pub is_main: bool,
@@ -128,9 +128,15 @@ fn pointed(file: &Path, from: &Path, prefix: &str) -> Option<PathBuf> {
     }
 }
 
+/// The branch that is checked out or, with a detached head, being rebased.
 fn branch(folder: &Path) -> Option<String> {
     let head = read(&folder.join("HEAD"))?;
-    let name = head.strip_prefix(b"ref: refs/heads/")?.trim_ascii();
+    let mut rebased = ["rebase-merge/head-name", "rebase-apply/head-name"].into_iter();
+    let named = match head.strip_prefix(b"ref: ") {
+        Some(name) => name.to_vec(),
+        None => rebased.find_map(|name| read(&folder.join(name)))?,
+    };
+    let name = named.strip_prefix(b"refs/heads/")?.trim_ascii();
     // Not `.invalid`, which stands there if references are in tables.
     String::from_utf8(name.to_vec()).ok().filter(|name| !name.starts_with('.'))
 }

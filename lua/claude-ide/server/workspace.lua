@@ -25,7 +25,7 @@ local chosen_cwd
 
 ---@class claude-ide.workspace.Worktree a worktree of git
 ---@field path string
----@field branch? string nil: its head is detached
+---@field branch? string that is checked out or being rebased; nil: its head is detached
 ---@field is_main boolean it is the repository's own
 
 ---@class claude-ide.workspace.Repository
