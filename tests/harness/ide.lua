@@ -194,6 +194,7 @@ local MODULES = {
   guard_typing = "ui.guard.typing",
   guard_window = "ui.guard.window",
   key_list = "ui.key_list",
+  modifiers = "ui.modifiers",
   own_buffer = "ui.own_buffer",
   ui_restore = "ui.restore",
   text_float = "ui.text_float",

@@ -146,6 +146,12 @@ def test_keepalt_acts_as_for_commands_of_neovim(nvim, command):
     assert nvim.lua("return vim.fn.bufname('#')") == before
 
 
+def test_keepalt_forgets_a_buffer_that_the_command_has_wiped(nvim):
+    nvim.cmd("edit c.txt")
+    nvim.lua("Ide.modifiers.keep(function() vim.cmd('bwipeout #') done = true end, { keepalt = true })()")
+    assert nvim.lua("return { done, vim.fn.bufname() }") == [True, "c.txt"]
+
+
 def test_what_is_chosen_in_a_list_goes_there(nvim):
     nvim.cmd("tab Claude sessions")
     for _ in range(2):  # the session, to read it

@@ -61,7 +61,7 @@ function M.keep(fn, mods)
   return function(...)
     local win, alternate = vim.api.nvim_get_current_win(), vim.fn.bufnr("#")
     local result = M.with(mods, fn, ...)
-    if mods.keepalt and alternate > 0 and vim.api.nvim_get_current_win() == win then
+    if mods.keepalt and vim.fn.bufexists(alternate) == 1 and vim.api.nvim_get_current_win() == win then
       vim.fn.setreg("#", alternate) -- Neovim itself heeds `:keepalt` only as the command runs
     end
     return result
