@@ -133,6 +133,7 @@ local MODULES = {
   server = "server",
   server_listening = "server.listening",
   server_privacy = "server.privacy",
+  server_renames = "server.renames",
   workspace = "server.workspace",
   sessions = "sessions",
   client_transcripts = "sessions.client_transcripts",

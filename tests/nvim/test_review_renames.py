@@ -143,3 +143,14 @@ def test_what_claude_has_deleted_or_still_writes_is_not_taken_for_the_users(star
     assert listed(nvim)[0] == "− b.txt −3"
     nvim.keys("dX")
     nvim.wait(lambda: (nvim.project / "b.txt").exists(), what="the file to be back")
+
+
+def test_a_search_for_renamed_files_that_fails_is_over(nvim):
+    (nvim.project / "new.txt").write_text("new\n")
+    nvim.lua("""
+      local function roots() return { vim.fn.getcwd() } end
+      local function missing() return { "gone.txt" }, 0 end
+      local look = Ide.server_renames.seek(roots, missing, function() error("no") end)
+      look(function() over = true end)
+    """)
+    nvim.wait("over", what="the end of the search")

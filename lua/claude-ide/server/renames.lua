@@ -70,7 +70,7 @@ local function look_in(seeker, root, done)
       end
       pause()
     end
-  end, done)
+  end, done, done)
 end
 
 ---@param seeker claude-ide.renames.Seeker
