@@ -53,3 +53,23 @@ def test_errors_of_files_that_the_user_saved_and_claude_did_not_touch_are_not_to
     nvim.wait("#Ide.journal.changes('turn') == 1", what="the edit to be known")
     nvim.lua("wrong('its.txt', 'two')")
     assert sorted(told(nvim)) == ["its.txt", "used.txt"]
+
+
+def test_a_copy_and_a_write_that_the_user_declines_are_no_saves(claude):
+    """Neovim emits BufWritePost for both. Claude may have written the file by a command that the journal does not know of."""
+    nvim = claude.nvim
+    claude.prompt()
+    nvim.lua("begin()")
+    nvim.keys(":write copy.txt<CR>")
+    nvim.wait(lambda: (nvim.project / "copy.txt").exists())
+    nvim.lua("Ide.watch.detach() wrong('used.txt', 'of a command')")
+    assert told(nvim) == ["used.txt"], "after a copy"
+    nvim.keys("Ahalf<Esc>")
+    nvim.wait("vim.bo.modified")
+    (nvim.project / "mine.txt").write_text("another\n")
+    nvim.keys(":write<CR>")
+    nvim.wait_screen("really want to write")
+    nvim.keys("n")
+    nvim.wait_screen("Press ENTER")
+    nvim.keys("<CR>")
+    assert told(nvim) == ["used.txt"], "after a write that was declined"

@@ -7,6 +7,7 @@ local journal = lazy("claude-ide.edits.journal")
 local privacy = lazy("claude-ide.server.privacy")
 local problems = lazy("claude-ide.language.problems")
 local process = lazy("claude-ide.base.process")
+local stamp = lazy("claude-ide.editor.buffer.stamp")
 
 local M = {}
 
@@ -17,14 +18,15 @@ local WAIT_MS = 2500
 
 local WORDS = "These errors are new since the turn began:\n%s\n"
 
----@class claude-ide.hook_context.Turn
----@field errors table<string, integer> counts at its start
+---How the editor was when a turn began, and what came since.
+---@class claude-ide.hook_context.Snapshot
+---@field errors table<string, integer> their counts
 ---@field ticks table<integer, integer> of the loaded buffers
----@field times integer
----@field saved table<integer, true> buffers that the user has written
+---@field saved table<integer, true> buffers that the user has written since
+---@field times integer how often Claude was told
 
----@type table<integer, claude-ide.hook_context.Turn> by process of the CLI
-local turns = {}
+---@type table<integer, claude-ide.hook_context.Snapshot> by process of the CLI
+local snapshots = {}
 
 ---@return vim.Diagnostic[]
 local function errors()
@@ -41,33 +43,34 @@ local function what_of(diagnostic)
 end
 
 ---@param pid integer
-local function begin_turn(pid)
-  local turn = { errors = {}, ticks = {}, times = 0, saved = {} } ---@type claude-ide.hook_context.Turn
+local function take_snapshot(pid)
+  local snapshot = { errors = {}, ticks = {}, saved = {}, times = 0 } ---@type claude-ide.hook_context.Snapshot
   for _, diagnostic in ipairs(errors()) do
     local what = what_of(diagnostic)
-    turn.errors[what] = (turn.errors[what] or 0) + 1
+    snapshot.errors[what] = (snapshot.errors[what] or 0) + 1
   end
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-    turn.ticks[buf] = vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_get_changedtick(buf) or nil
+    snapshot.ticks[buf] = vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_get_changedtick(buf) or nil
   end
-  turns[pid] = turn
+  snapshots[pid] = snapshot
 end
 
 ---The buffers whose errors are the user's own. All of them, if the user has saved something and Claude has changed nothing in the turn.
----@param turn claude-ide.hook_context.Turn
+---@param snapshot claude-ide.hook_context.Snapshot
 ---@return fun(buf: integer): boolean
-local function users_own(turn)
-  local is_idle = next(turn.saved) ~= nil and #journal.changes("turn") == 0
+local function users_own(snapshot)
+  local is_idle = next(snapshot.saved) ~= nil and #journal.changes("turn") == 0
   return function(buf)
-    return is_idle or turn.saved[buf] == true and journal.change(vim.api.nvim_buf_get_name(buf), "all") == nil
+    return is_idle
+      or snapshot.saved[buf] == true and journal.change(vim.api.nvim_buf_get_name(buf), "all") == nil
   end
 end
 
----@param turn claude-ide.hook_context.Turn
+---@param snapshot claude-ide.hook_context.Snapshot
 ---@return string? text nil: there are none
-local function new_ones(turn)
-  local old, lines = vim.deepcopy(turn.errors), {}
-  local is_users = users_own(turn)
+local function new_ones(snapshot)
+  local old, lines = vim.deepcopy(snapshot.errors), {}
+  local is_users = users_own(snapshot)
   for _, diagnostic in ipairs(errors()) do
     local what = what_of(diagnostic)
     if (old[what] or 0) > 0 then
@@ -85,34 +88,34 @@ end
 ---@param pid integer
 ---@param done fun(): boolean
 ---@return boolean? later
-local function end_turn(pid, done)
-  local turn = turns[pid]
-  if not turn or turn.times == MOST_TIMES then
+local function tell(pid, done)
+  local snapshot = snapshots[pid]
+  if not snapshot or snapshot.times == MOST_TIMES then
     return
   end
   local changed = vim.tbl_filter(function(buf)
-    return vim.api.nvim_buf_is_loaded(buf) and turn.ticks[buf] ~= vim.api.nvim_buf_get_changedtick(buf)
+    return vim.api.nvim_buf_is_loaded(buf) and snapshot.ticks[buf] ~= vim.api.nvim_buf_get_changedtick(buf)
   end, vim.api.nvim_list_bufs())
   fresh.wait(changed, WAIT_MS, function()
-    local text = new_ones(turn)
+    local text = new_ones(snapshot)
     hook_folder.put("errors." .. pid, "Stop", nil)
     hook_folder.put("errors." .. pid, "Stop", text and hook_folder.bounded(text))
-    turn.times = turn.times + (done() and text and 1 or 0)
+    snapshot.times = snapshot.times + (done() and text and 1 or 0)
   end)
   return true
 end
 
 ---Handles turns once a CLI has hooks.
 M.attach = require("claude-ide.base.once")(function()
-  hook_folder.on("turn", begin_turn)
-  hook_folder.on("stop", end_turn)
+  hook_folder.on("turn", take_snapshot)
+  hook_folder.on("stop", tell)
   vim.api.nvim_create_autocmd("BufWritePost", {
     group = vim.api.nvim_create_augroup("claude-ide.hook_context.new_errors", { clear = true }),
     desc = "Claude: tell the user's errors from Claude's",
     callback = function(event)
-      for pid, turn in pairs(turns) do
-        turn.saved[event.buf] = true
-        turns[pid] = process.runs(pid) and turn or nil
+      for pid, snapshot in pairs(stamp.is_done(event) and snapshots or {}) do
+        snapshot.saved[event.buf] = true
+        snapshots[pid] = process.runs(pid) and snapshot or nil
       end
     end,
   })

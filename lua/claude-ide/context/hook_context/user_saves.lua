@@ -76,7 +76,7 @@ M.attach = require("claude-ide.base.once")(function()
     group = group,
     desc = "Claude Code: tell Claude of a saved file",
     callback = function(event)
-      if stamp.is_own_file(event) and not stamp.has_failed(event) then
+      if stamp.is_done(event) then
         written(event.buf)
       end
     end,

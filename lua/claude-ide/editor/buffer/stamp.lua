@@ -52,7 +52,7 @@ end
 ---Whether a BufReadPost or BufWritePost is of the buffer's own file: with `:w copy` it is of the copy.
 ---@param event { buf: integer, match: string }
 ---@return boolean
-function M.is_own_file(event)
+local function is_own_file(event)
   return event.match == vim.api.nvim_buf_get_name(event.buf)
 end
 
@@ -72,9 +72,16 @@ end
 ---@return boolean
 function M.has_failed(event)
   return event.event == "BufWritePost"
-    and M.is_own_file(event)
+    and is_own_file(event)
     and vim.bo[event.buf].modified
     and writes_before[event.buf] == writes_of(event.buf)
+end
+
+---Whether a BufReadPost or BufWritePost says that the buffer's own file was read or written.
+---@param event { buf: integer, event: string, match: string }
+---@return boolean
+function M.is_done(event)
+  return is_own_file(event) and not M.has_failed(event)
 end
 
 ---Records that a buffer was just read or written.
@@ -166,7 +173,7 @@ function M.attach()
     group = group,
     desc = "Claude: note which files change on disk",
     callback = function(event)
-      if vim.bo[event.buf].buftype == "" and M.is_own_file(event) and not M.has_failed(event) then
+      if vim.bo[event.buf].buftype == "" and M.is_done(event) then
         M.note(event.buf)
       end
     end,
