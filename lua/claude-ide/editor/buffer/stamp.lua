@@ -31,16 +31,17 @@ local chosen = {}
 ---@type table<integer, { fileencoding?: true, fileformat?: true }?>
 local chosen_before = {}
 
----How often each buffer was written when that was noted last, and its changedtick then.
+---How often each buffer was written when that was noted last, and its changedtick then. Writes without autocommands come on top until
+---`take_silent_writes` notes them.
 ---@type table<integer, { writes: integer, tick: integer }?>
 local counted = {}
 
----Larger files are not compared.
-local MAX_BYTES = 4 * 1024 * 1024
-
----How often Neovim had written each buffer as its last write began.
+---The number as the last write with autocommands began, with those silent ones. `counted` cannot say whether that write has failed.
 ---@type table<integer, integer?>
 local writes_before = {}
+
+---Larger files are not compared.
+local MAX_BYTES = 4 * 1024 * 1024
 
 ---The current state of a buffer's file.
 ---@param buf integer
