@@ -6,12 +6,10 @@ local lazy = require("claude-ide.lazy")
 local log = lazy("claude-ide.base.log")
 local safely = lazy("claude-ide.base.safely")
 local server = lazy("claude-ide.server")
+local slice = lazy("claude-ide.base.slice")
 local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
-
----Maximum time before keys and redraws get their turn.
-local SLICE_NS = 6 * 1000 * 1000
 
 ---@class claude-ide.language.Task
 ---@field call claude-ide.Call
@@ -19,7 +17,7 @@ local SLICE_NS = 6 * 1000 * 1000
 ---@field respond claude-ide.Respond
 ---@field ended boolean answered or cancelled
 ---@field take_back? fun() withdraws what it waits for
----@field since integer start of its slice
+---@field is_over fun(): boolean whether its slice is used up
 ---@field reports integer number of progress reports
 local Task = {}
 Task.__index = Task
@@ -44,7 +42,7 @@ function Task:continue(...)
   if self.ended then
     return
   end
-  self.since = vim.uv.hrtime()
+  self.is_over = slice.begin()
   local serve = workspace.serve
   local ok, result, err = serve(self.call.client, coroutine.resume, self.thread, ...)
   if not ok then
@@ -114,7 +112,7 @@ end
 
 ---Yields when the slice is used up. Call it regularly in long loops.
 function Task:breathe()
-  if vim.uv.hrtime() - self.since > SLICE_NS then
+  if self.is_over() then
     -- Through the event loop: scheduled functions would run before the next key.
     self:sleep(0)
   end

@@ -10,7 +10,7 @@ local soon = lazy("claude-ide.base.soon")
 
 local M = {}
 
----Time slice for reading modules, and the pause after it.
+---Time slice for reading modules, and the pause after it. Not by base/slice.lua: that may be of the update already.
 local TICK_NS, GAP_MS = 4 * 1000 * 1000, 10
 ---Size of a step of the garbage collector.
 local STEP_KIB = 800

@@ -3,11 +3,9 @@
 local lazy = require("claude-ide.lazy")
 local log = lazy("claude-ide.base.log")
 local native = lazy("claude-ide.library.native")
+local slice = lazy("claude-ide.base.slice")
 
 local M = {}
-
----Time limit of events before keys get their turn.
-local BUDGET_NS = 8 * 1000 * 1000
 
 ---@type uv.uv_async_t? one per process: the library keeps it
 local async
@@ -30,10 +28,9 @@ local function let_interrupt_fail_here()
 end
 
 ---Handles events until the queue is empty or the time is up.
----@param budget_ns? integer nil: unlimited
+---@param is_over? fun(): boolean nil: unlimited
 ---@return boolean drained whether the queue is empty
-function M.drain(budget_ns)
-  local deadline = budget_ns and vim.uv.hrtime() + budget_ns
+function M.drain(is_over)
   repeat
     local event = native.poll()
     if not event then
@@ -47,7 +44,7 @@ function M.drain(budget_ns)
         log.error("handling %s failed: %s", event.type, trace)
       end
     end
-  until deadline and vim.uv.hrtime() > deadline
+  until is_over and is_over()
   return false
 end
 
@@ -55,8 +52,8 @@ local function on_ring()
   if package.loaded["claude-ide.library.wake"] ~= M then
     return -- After a reload the events are for the new instance, which is woken too.
   end
-  if not M.drain(BUDGET_NS) and async then
-    -- Through the event loop, not vim.schedule: keys and redraws get their turn.
+  if not M.drain(slice.begin()) and async then
+    -- Through the event loop, not vim.schedule: keys and redraws get their turn. Not `slice.later`: the library may ring meanwhile.
     async:send()
   end
 end

@@ -223,7 +223,8 @@ end
 local SHARE, MOST_NS = 0.5, 2e6
 
 ---Runs a function with the garbage collector stopped, then lets it collect for a bounded time. Parsers and syntax trees are costly to
----free: left alone, the collector frees hundreds at once (20 to 30 ms measured while an answer was drawn, 4 ms of it the work).
+---free: left alone, the collector frees hundreds at once (20 to 30 ms measured while an answer was drawn, 4 ms of it the work). No slice
+---(base/slice.lua): its time goes by the work's, and nothing goes on later.
 ---@param fn fun()
 ---@return boolean ok
 ---@return any err
