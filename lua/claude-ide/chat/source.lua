@@ -345,10 +345,6 @@ function Source:known_agents()
   return self.file and self.file:known_agents() or {}
 end
 
-function Source:subagent(agent, cwd)
-  return source_file.new(agent.file, cwd)
-end
-
 ---Handles a new session id, after `/clear`.
 ---@param id string
 function Source:renew(id)

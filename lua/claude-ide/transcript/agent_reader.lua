@@ -3,6 +3,7 @@
 local lazy = require("claude-ide.lazy")
 local loader = lazy("claude-ide.transcript.loader")
 local render = lazy("claude-ide.transcript.render")
+local source_file = lazy("claude-ide.transcript.source.file")
 
 local M = {}
 
@@ -97,16 +98,23 @@ local function read(view, agent)
   end
 end
 
+---A subagent's transcript, which has a file of its own.
+---@param view claude-ide.transcript.View of its session
+---@param agent claude-ide.sessions.Agent
+---@return claude-ide.transcript.FileSource
+function M.source_of(view, agent)
+  return source_file.new(agent.file, view.cwd)
+end
+
 ---@param view claude-ide.transcript.View
 ---@param agent claude-ide.transcript.AgentView
 local function load(view, agent)
-  local source = view.source
   agent.loading = true
   local function read_again()
     read(view, agent)
   end
   if agent.agent then
-    agent.source = source:subagent(agent.agent, view.cwd)
+    agent.source = M.source_of(view, agent.agent)
     agent.source.max_text = MAX_TEXT
     agent.source:open({
       opened = read_again,

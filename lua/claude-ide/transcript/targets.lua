@@ -129,7 +129,6 @@ KINDS.agent = {
     end
   end,
   go = function(view, target, _, how)
-    local source = view.source
     local agent = render.agent_of(view, target.tool_id or "")
     if not agent then
       notice.info("This subagent has no file of its own.")
@@ -140,8 +139,7 @@ KINDS.agent = {
       vim.cmd(how == "split" and "split" or "tab split")
     end
     local win = vim.api.nvim_get_current_win()
-    local wanted = { source = source:subagent(agent, view.cwd) }
-    bus.emit("transcript_wanted", wanted, { win = win })
+    bus.emit("transcript_wanted", { source = agent_reader.source_of(view, agent) }, { win = win })
   end,
 }
 

@@ -79,8 +79,4 @@ function File:known_agents()
   return info and info.agents or {}
 end
 
-function File:subagent(agent, cwd)
-  return File.new(agent.file, cwd)
-end
-
 return File

@@ -23,7 +23,6 @@
 ---@field describe fun(self: claude-ide.transcript.Source, done: fun(about: claude-ide.transcript.About?)) its title; nil: not known yet. No callback if it never will be
 ---@field edit_texts fun(self: claude-ide.transcript.Source, tool_id: string, done: claude-ide.sessions.Done<claude-ide.sessions.EditTexts>) the file before and after a call; nil without an error: not recorded
 ---@field known_agents fun(self: claude-ide.transcript.Source): claude-ide.sessions.Agent[] its subagents
----@field subagent fun(self: claude-ide.transcript.Source, agent: claude-ide.sessions.Agent, cwd?: string): claude-ide.transcript.Source
 ---
 ---Optional capabilities: branches, …
 ---@field show_branch? fun(self: claude-ide.transcript.Source, through: integer, done: claude-ide.sessions.Done<claude-ide.sessions.Delta>)
