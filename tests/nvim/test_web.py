@@ -93,6 +93,26 @@ def test_a_small_screen_shows_the_address_alone(start_nvim):
     assert not any("█" in line for line in nvim.lines())
 
 
+CLIPBOARD = """
+function copies(lines) if broken then error("no display") end copied = lines[1] end
+vim.g.clipboard = { name = "stand-in", copy = { ["+"] = copies, ["*"] = copies }, paste = { ["+"] = copies, ["*"] = copies } }
+"""
+
+
+def test_the_address_is_copied_to_the_clipboard_else_to_the_register(start_nvim):
+    nvim = start_nvim(opts=OPTS, init_lua=CLIPBOARD, notices=True)
+    nvim.lua("vim.fn.setreg([[\"]], 'kept')")
+    nvim.cmd("Claude serve url")
+    nvim.wait_screen("#code=")
+    nvim.keys("y")
+    nvim.wait_notice("The address is in the clipboard.")
+    assert nvim.lua("return { copied:match('^http.*#code=') ~= nil, vim.fn.getreg() }") == [True, "kept"]
+    nvim.lua("broken = true")
+    nvim.keys("y")
+    nvim.wait_notice('The address is in register ".')
+    assert nvim.lua("return vim.fn.getreg() == copied") is True
+
+
 def test_stopping_ends_the_sockets_and_frees_the_port(serve, sessions, project):
     id = sessions.write(project, ("one", "two"))
     nvim, site = serve()

@@ -1,4 +1,4 @@
--- Saves text that can no longer be sent or shown to a register, and tells the user which.
+-- Texts for the clipboard, or a register where there is none: copies, and what can no longer be sent or shown.
 local lazy = require("claude-ide.lazy")
 local notice = lazy("claude-ide.base.notice")
 local one_line = lazy("claude-ide.base.one_line")
@@ -27,6 +27,17 @@ end
 function M.keep(lines, how)
   vim.fn.setreg('"', lines, how)
   return name_of(has_clipboard() and pcall(vim.fn.setreg, "+", lines, how))
+end
+
+---Copies a text for other programs: registers stay as they are if there is a clipboard.
+---@param text string
+---@return string where
+function M.copy(text)
+  local has_it = has_clipboard() and pcall(vim.fn.setreg, "+", text)
+  if not has_it then
+    vim.fn.setreg('"', text)
+  end
+  return name_of(has_it)
 end
 
 ---@param lines string[]

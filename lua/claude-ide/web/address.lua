@@ -1,5 +1,6 @@
 -- A float with the page's address, and a QR code of it.
 local lazy = require("claude-ide.lazy")
+local kept_words = lazy("claude-ide.ui.kept_words")
 local key = lazy("claude-ide.ui.key")
 local native = lazy("claude-ide.library.native")
 local notice = lazy("claude-ide.base.notice")
@@ -38,8 +39,7 @@ local function lines_of(url)
 end
 
 local function copy(text, what)
-  vim.fn.setreg(vim.fn.has("clipboard") == 1 and "+" or '"', text)
-  notice.info(what .. " is copied.")
+  notice.info(("%s is in %s."):format(what, kept_words.copy(text)))
 end
 
 ---@param buf integer
