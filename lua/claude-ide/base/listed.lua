@@ -2,11 +2,11 @@
 local lazy = require("claude-ide.lazy")
 local width = lazy("claude-ide.base.width")
 
-local MAX_NAMES = 3
-
 ---@param names string[]
+---@param most? integer default: 3
 ---@return string
-return function(names)
-  local text = table.concat(vim.tbl_map(width.printable, vim.list_slice(names, 1, MAX_NAMES)), ", ")
-  return #names > MAX_NAMES and ("%s and %d more"):format(text, #names - MAX_NAMES) or text
+return function(names, most)
+  most = most or 3
+  local text = table.concat(vim.tbl_map(width.printable, vim.list_slice(names, 1, most)), ", ")
+  return #names > most and ("%s and %d more"):format(text, #names - most) or text
 end

@@ -8,6 +8,7 @@ local bus = lazy("claude-ide.base.bus")
 local counted = lazy("claude-ide.base.counted")
 local file = lazy("claude-ide.base.file")
 local ide_path = lazy("claude-ide.base.path")
+local listed = lazy("claude-ide.base.listed")
 local log = lazy("claude-ide.base.log")
 local modes = lazy("claude-ide.sessions.modes")
 local notice = lazy("claude-ide.base.notice")
@@ -121,11 +122,8 @@ end
 ---@return string words for the conversation
 local function warn(paths, why, command)
   why = why and ": " .. why or ""
-  local name, were = vim.fs.basename(paths[1]), "was"
+  local name, were = listed(vim.tbl_map(vim.fs.basename, paths), 1), #paths > 1 and "were" or "was"
   local happened = command and ("changed while `%s` ran without asking you"):format(command) or nil
-  if #paths > 1 then
-    name, were = ("%s and %d more"):format(name, #paths - 1), "were"
-  end
   local changed = ("%s %s"):format(name, happened or were .. " changed without asking you")
   local review = notice.way_to("review")
   notice.warn({

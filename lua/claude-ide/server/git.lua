@@ -1,5 +1,6 @@
 -- Runs git in a folder, off the main loop. For tasks (language/task.lua).
 local lazy = require("claude-ide.lazy")
+local listed = lazy("claude-ide.base.listed")
 local log = lazy("claude-ide.base.log")
 local native = lazy("claude-ide.library.native")
 local notice = lazy("claude-ide.base.notice")
@@ -25,8 +26,6 @@ local function environment()
   return list
 end
 
----Files that git lists below a reason.
-local MAX_FILES = 3
 ---Git says no more for this long: a hook may be running.
 local LONG_MS = 2000
 
@@ -45,10 +44,8 @@ local function reason(output)
     files[#files + 1] = is_below and line:match("^\t(.+)$") or nil
     is_below = is_below and line:find("^\t") ~= nil or line == said
   end
-  local more = #files > MAX_FILES and (" and %d more"):format(#files - MAX_FILES) or ""
   local what = said:gsub("^error: ", ""):gsub(":$", "")
-  return files[1] and ("%s%s: %s"):format(table.concat(vim.list_slice(files, 1, MAX_FILES), ", "), more, what)
-    or said
+  return files[1] and ("%s: %s"):format(listed(files), what) or said
 end
 
 ---Says that git is still at work.

@@ -5,6 +5,7 @@ local breaks = lazy("claude-ide.language.breaks")
 local counted = lazy("claude-ide.base.counted")
 local language_extent = lazy("claude-ide.language.extent")
 local language_lines = lazy("claude-ide.language.lines")
+local listed = lazy("claude-ide.base.listed")
 local locate = lazy("claude-ide.language.locate")
 local outline = lazy("claude-ide.language.outline")
 local paging = lazy("claude-ide.language.paging")
@@ -14,6 +15,7 @@ local servers = lazy("claude-ide.language.servers")
 local symbol = lazy("claude-ide.language.symbol")
 local tools_changes = lazy("claude-ide.tools.changes")
 local words = lazy("claude-ide.language.words")
+local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
 
@@ -227,17 +229,12 @@ local function doubt_of(task, place, clients, extent)
   if #elsewhere == 0 then
     return nil
   end
-  local places = {}
-  for i = 1, math.min(#elsewhere, MAX_WORDS) do
-    places[i] = ("%s:%d"):format(locate.shown(elsewhere[i].path), elsewhere[i].lnum)
-  end
-  local more = #elsewhere > MAX_WORDS and (" and %d more"):format(#elsewhere - MAX_WORDS) or ""
-  return ("%s knows no use of `%s`, but the word stands in %s%s"):format(
-    names,
-    place.name,
-    table.concat(places, ", "),
-    more
-  )
+  local folders = workspace.folders()
+  local places = vim.tbl_map(function(word)
+    return ("%s:%d"):format(locate.shown(word.path, folders), word.lnum)
+  end, elsewhere)
+  local where = listed(places, MAX_WORDS)
+  return ("%s knows no use of `%s`, but the word stands in %s"):format(names, place.name, where)
 end
 
 ---Deletes a definition that is not used; otherwise lists the uses.

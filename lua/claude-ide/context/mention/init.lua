@@ -7,6 +7,7 @@ local config = lazy("claude-ide.config")
 local explorers = lazy("claude-ide.context.mention.explorers")
 local file_side = lazy("claude-ide.ui.file_side")
 local ide_path = lazy("claude-ide.base.path")
+local listed = lazy("claude-ide.base.listed")
 local notice = lazy("claude-ide.base.notice")
 local one_line = lazy("claude-ide.base.one_line")
 local privacy = lazy("claude-ide.server.privacy")
@@ -14,9 +15,6 @@ local queue = lazy("claude-ide.context.mention.queue")
 local terminals = lazy("claude-ide.terminal")
 
 local M = {}
-
----Files that are named which could not be mentioned.
-local MOST_NAMED = 3
 
 ---A file, a folder, or a range of lines.
 ---@class claude-ide.mention.Entry
@@ -209,7 +207,7 @@ end
 ---@return string? err
 local function send_here(range)
   local buf = vim.api.nvim_get_current_buf()
-  local is_explorer, listed, err = explorers.entries(buf, range)
+  local is_explorer, marked, err = explorers.entries(buf, range)
   if not is_explorer then
     local entry, why = entry_of_buffer(buf, range and range.first, range and range.last)
     if not entry then
@@ -217,11 +215,11 @@ local function send_here(range)
     end
     return send({ entry })
   end
-  if not listed or #listed == 0 then
+  if not marked or #marked == 0 then
     return nil, err or "There is no file here to mention."
   end
   local entries, missing, problem = {}, {}, nil ---@type claude-ide.mention.Entry[], string[], string?
-  for _, found in ipairs(listed) do
+  for _, found in ipairs(marked) do
     local entry, why = entry_of(found.path, found.first, found.last)
     entries[#entries + 1] = entry
     missing[#missing + 1] = not entry and ide_path.short(found.path) or nil
@@ -232,9 +230,7 @@ local function send_here(range)
   end
   local ok, not_sent = send(entries)
   if ok and missing[1] then
-    local more = #missing > MOST_NAMED and (" and %d more"):format(#missing - MOST_NAMED) or ""
-    local names = table.concat(missing, ", ", 1, math.min(#missing, MOST_NAMED))
-    notice.warn(("Not on disk, so not mentioned: %s%s."):format(names, more))
+    notice.warn(("Not on disk, so not mentioned: %s."):format(listed(missing)))
   end
   return ok, not_sent
 end

@@ -6,6 +6,7 @@ local choose = lazy("claude-ide.ui.choose")
 local guard = lazy("claude-ide.ui.guard")
 local highlights = lazy("claude-ide.ui.highlights")
 local journal = lazy("claude-ide.edits.journal")
+local listed = lazy("claude-ide.base.listed")
 local log = lazy("claude-ide.base.log")
 local notice = lazy("claude-ide.base.notice")
 local own = lazy("claude-ide.terminal.own")
@@ -194,15 +195,14 @@ local NAMES_WIDTH = 60
 ---@param texts string[]
 ---@param width integer
 ---@return string
-local function listed(texts, width)
-  for count = #texts, 2, -1 do
-    local words = table.concat(texts, ", ", 1, count)
-    words = count < #texts and ("%s and %d more"):format(words, #texts - count) or words
+local function fitting(texts, width)
+  for count = math.min(#texts, width), 2, -1 do
+    local words = listed(texts, count)
     if vim.fn.strdisplaywidth(words) <= width then
       return words
     end
   end
-  return #texts > 1 and ("%s and %d more"):format(texts[1], #texts - 1) or texts[1] or ""
+  return listed(texts, 1)
 end
 
 ---@param path string
@@ -241,7 +241,7 @@ local function yes(undoable, rest)
     return ("Undo in %s that commands changed"):format(counted(rest, "file"))
   end
   local more = rest > 0 and ("; %d that commands changed"):format(rest) or ""
-  return ("Undo in %s: %s%s"):format(counted(#undoable + rest, "file"), listed(names, NAMES_WIDTH), more)
+  return ("Undo in %s: %s%s"):format(counted(#undoable + rest, "file"), fitting(names, NAMES_WIDTH), more)
 end
 
 ---@param results claude-ide.journal.Undone[]
@@ -273,7 +273,7 @@ local function report(results, others, stopped)
     stays(name_of_file(path), "no copy was made")
   end
   local count = counted(vim.tbl_count(files), "file")
-  local but = unsaved[1] and (", not saved in %s"):format(listed(unsaved, NAMES_WIDTH)) or ""
+  local but = unsaved[1] and (", not saved in %s"):format(fitting(unsaved, NAMES_WIDTH)) or ""
   local said = ("Undid Claude's changes in %s%s"):format(count, but)
   if stopped then
     said = said .. ", then stopped: the others stay"
@@ -285,7 +285,7 @@ local function report(results, others, stopped)
   local some = ("%s undone. Stays: %%s: `:Claude log`."):format(count .. but)
   notice.warn({
     ("%s. Stays: %s."):format(said, table.concat(reasons, "; ")),
-    some:format(listed(names, vim.v.echospace - #some)),
+    some:format(fitting(names, vim.v.echospace - #some)),
   })
 end
 
@@ -350,7 +350,7 @@ local function ask_now(id, client, review_it)
   local left = what_stays(preview, others)
   local prompt = ("Undo what %s changed?"):format(name)
   if #left > 0 then
-    prompt = ("%s Stays: %s"):format(prompt, listed(left, NAMES_WIDTH))
+    prompt = ("%s Stays: %s"):format(prompt, fitting(left, NAMES_WIDTH))
   end
   choose.select(choices, { prompt = prompt, is_unasked = true }, function(_, index)
     close()
