@@ -119,6 +119,18 @@ def test_a_terminal_beside_a_window_that_is_zoomed_has_its_width_the_next_time(t
 
 
 @pytest.mark.every_nvim
+def test_all_give_room_to_the_log_in_proportion(start_nvim):
+    nvim = start_nvim(files=FILES, args=["a.txt"])
+    nvim.cmd("split b.txt | resize 8")
+    before = sizes(nvim)
+    nvim.lua("Ide.log.error('a line')")
+    nvim.cmd("Claude log")
+    now = sizes(nvim)
+    for name in ("a.txt", "b.txt"):
+        assert abs(now[name][1] - before[name][1] / 2) <= 2, (before, now)
+
+
+@pytest.mark.every_nvim
 def test_the_page_of_other_agents_gives_its_room_back(start_nvim):
     nvim = start_nvim(files=FILES, args=["a.txt"])
     nvim.cmd("vsplit b.txt | split c.txt | resize 9")

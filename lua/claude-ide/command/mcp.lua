@@ -1,11 +1,9 @@
 -- `:Claude mcp`: shows how other agents connect to the editor's tools.
 local lazy = require("claude-ide.lazy")
 local key = lazy("claude-ide.ui.key")
-local modifiers = lazy("claude-ide.ui.modifiers")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local server = lazy("claude-ide.server")
 local split = lazy("claude-ide.ui.split")
-local window = lazy("claude-ide.base.window")
 
 local M = {}
 
@@ -65,10 +63,8 @@ function M.show()
     is_private = true, -- contains the token
     bo = { bufhidden = "wipe", modifiable = false, filetype = "markdown" },
   })
-  local win = modifiers.open(buf)
-    or split.open(buf, { side = "bottom", size = #lines, least = { columns = 1, lines = 6 } })
-  window.enter(win)
-  vim.wo[win][0].wrap = false
+  split.enter_below(buf, #lines)
+  vim.wo[0][0].wrap = false
   key.map(buf, "q", "close this", function()
     split.close({ vim.api.nvim_get_current_win() })
   end)

@@ -11,6 +11,7 @@ local notice = lazy("claude-ide.base.notice")
 local picker = lazy("claude-ide.board.picker")
 local review = lazy("claude-ide.edits.review")
 local selection = lazy("claude-ide.context.selection")
+local split = lazy("claude-ide.ui.split")
 local status = lazy("claude-ide.command.status")
 local statusline = lazy("claude-ide.statusline")
 local terminal = lazy("claude-ide.terminal")
@@ -433,10 +434,10 @@ return {
       if not vim.uv.fs_stat(path) then
         return nil, "There is no log yet: " .. path
       end
-      local mods = modifiers.of_command({ split = "botright" })
-      mods.noswapfile = true
-      vim.cmd.split({ args = { path }, magic = { file = false, bar = false }, mods = mods })
-      vim.bo.readonly, vim.bo.autoread = true, true
+      local buf = vim.fn.bufadd(path)
+      vim.cmd(("noswapfile call bufload(%d)"):format(buf))
+      split.enter_below(buf, 0.5)
+      vim.bo.buflisted, vim.bo.readonly, vim.bo.autoread = true, true, true
       vim.cmd("normal! G")
       return true
     end,

@@ -2,8 +2,8 @@
 -- Invariant: its lines and images are bounded.
 local lazy = require("claude-ide.lazy")
 local log = lazy("claude-ide.base.log")
-local modifiers = lazy("claude-ide.ui.modifiers")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
+local split = lazy("claude-ide.ui.split")
 local window = lazy("claude-ide.base.window")
 
 local M = {}
@@ -160,8 +160,7 @@ function M.open()
   if win then
     window.enter(win)
   else
-    vim.cmd.split({ mods = modifiers.of_command({ split = "botright" }) })
-    vim.api.nvim_win_set_buf(0, buf)
+    split.enter_below(buf, 0.5)
     vim.wo[0][0].wrap = true
     vim.wo[0][0].conceallevel = 2 -- hides the fences around output
   end

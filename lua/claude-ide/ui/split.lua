@@ -488,6 +488,14 @@ function M.open(buf, wanted)
   return win
 end
 
+---Opens a window at the bottom of the screen, or where the modifiers of the command say, and enters it.
+---@param buf integer
+---@param size number a share of the room, or lines
+function M.enter_below(buf, size)
+  local wanted = { side = "bottom", size = size, least = { columns = 1, lines = 6 } }
+  window.enter(modifiers.open(buf) or M.open(buf, wanted))
+end
+
 ---A window that is open keeps its room from now on, as if it had been opened there.
 ---@param win integer
 ---@param wanted claude-ide.ui.Side

@@ -7,6 +7,7 @@ local native = lazy("claude-ide.library.native")
 local notice = lazy("claude-ide.base.notice")
 local output = lazy("claude-ide.chat.acp.output")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
+local split = lazy("claude-ide.ui.split")
 local terminal_job = lazy("claude-ide.terminal.job")
 local width = lazy("claude-ide.base.width")
 
@@ -275,9 +276,8 @@ end
 ---@param argv string[]
 ---@param opts { cwd: string, env: table<string, string>, title: string, on_exit: fun(code: integer) }
 function M.show_program(argv, opts)
-  vim.cmd("botright split")
   local buf = blank()
-  vim.api.nvim_win_set_buf(0, buf)
+  split.enter_below(buf, 0.5)
   local job, err = spawn(buf, argv, {
     cwd = opts.cwd,
     env = next(opts.env) and opts.env or nil,
