@@ -137,3 +137,50 @@ def test_what_the_user_does_with_their_table_later_changes_nothing(start_nvim):
     )
     nvim.lua("Ide.config.get() _G.mine.terminal.command[1] = 'other'")
     assert config(nvim, "terminal.command") == ["claude"]
+
+
+# By option: the functions for the keys of windows, and those that are mapped by themselves.
+KEYMAPS = """
+local function within(value, ...)
+  for _, wanted in ipairs({ ... }) do
+    local index, name, found = 0, nil, nil
+    repeat
+      index = index + 1
+      name, found = debug.getupvalue(value, index)
+    until name == wanted or not name
+    value = found
+  end
+  return value
+end
+local function names(...)
+  return vim.tbl_keys(vim.tbl_extend("error", {}, ...))
+end
+local diff = { actions = { accept = true, reject = true, reject_with_reason = true }, diff = { files = { 1 } } }
+local functions = {
+  diff = names(Ide.proposal_view.verbs_of(diff)),
+  review = names(within(Ide.review_keys.map_list, "mapped", "RUN")),
+  comments = names(Ide.comments.ACTIONS, { comment = true }),
+  ask = { "close", "chat" },
+  chat = names(within(Ide.chat_prompt.create, "map", "RUN"), { interrupt = true }),
+  transcript = names(within(Ide.transcript_keys.map, "KEYS"), within(Ide.transcript_keys.map, "JUMPS")),
+  board = names(within(Ide.board_keys.map, "ROW"), within(Ide.board_keys.map, "BOARD")),
+  terminal = names(within(Ide.terminal_keymaps.attach, "ACTIONS")),
+}
+local options = {}
+for _, section in ipairs(Ide.config_schema) do
+  for _, entry in ipairs(section.fields or {}) do
+    if entry[1] == "keymaps" then
+      options[section[1]] = vim.tbl_map(function(field) return field[1] end, entry.fields)
+    end
+  end
+end
+return { options, functions }
+"""
+
+
+def test_each_option_of_keymaps_has_its_function_and_each_function_its_option(start_nvim):
+    options, functions = ({name: sorted(found) for name, found in each.items()} for each in start_nvim().lua(KEYMAPS))
+    shared = ["removed", "layout", "help"]
+    assert set(shared) <= set(options["diff"])
+    options["review"] = sorted(options["review"] + shared)  # the help of `diff.keymaps` says so
+    assert functions == options
