@@ -16,11 +16,12 @@ function M.cwd()
 end
 
 ---The absolute path without `.`, `..`, and redundant slashes. Does not read the disk: symbolic links stay.
----@param path string absolute, or relative to the current directory
+---@param path string absolute, or relative to the folder
+---@param folder? string absolute; default: the current directory
 ---@return string
-function M.normalize(path)
+function M.normalize(path, folder)
   if path:sub(1, 1) ~= "/" then
-    path = M.cwd() .. "/" .. path
+    path = (folder or M.cwd()) .. "/" .. path
   end
   if not (path:find("//", 1, true) or path:find("/.", 1, true) or path:sub(-1) == "/") then
     return path

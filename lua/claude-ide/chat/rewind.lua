@@ -56,17 +56,13 @@ local function ask(chat, message, is_dry, done, on_failure)
   end)
 end
 
-local function absolute(path, cwd)
-  return ide_path.normalize(path:sub(1, 1) == "/" and path or cwd .. "/" .. path)
-end
-
 ---@param rewound claude-ide.chat.Rewound
 ---@param chat claude-ide.chat.Chat
 ---@return string[]? paths absolute; nil: not reported
 local function changed(rewound, chat)
   return rewound.files
     and vim.tbl_map(function(path)
-      return absolute(path, chat.cwd)
+      return ide_path.normalize(path, chat.cwd)
     end, rewound.files)
 end
 

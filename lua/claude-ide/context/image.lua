@@ -131,7 +131,7 @@ function M.read(at, argument, done)
     return of_clipboard(done)
   end
   local name = argument:gsub("^~/", (vim.uv.os_homedir() or "~") .. "/")
-  of_file(paths.normalize(name:sub(1, 1) == "/" and name or at.cwd .. "/" .. name), done)
+  of_file(paths.normalize(name, at.cwd), done)
 end
 
 return M

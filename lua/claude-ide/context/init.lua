@@ -92,7 +92,7 @@ M.LIST = {
     argument = "file",
     doc = "errors and warnings of open files, or of one file",
     read = listed(function(task, at, path)
-      local absolute = path and paths.normalize(path:sub(1, 1) == "/" and path or at.cwd .. "/" .. path)
+      local absolute = path and paths.normalize(path, at.cwd)
       local asked = { path = absolute, severity = "warning" }
       return problems.list(task, asked, { at.cwd })
     end),

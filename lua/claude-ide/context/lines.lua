@@ -190,7 +190,7 @@ function M.read(at, argument, done)
   local one = math.max(tonumber(first) --[[@as integer]], 1) --[[@as integer]]
   local other = math.max(tonumber(last) or one, 1) --[[@as integer]]
   local from, to = math.min(one, other), math.max(one, other) -- in either order, as in Neovim's ranges
-  local path = paths.normalize(name:sub(1, 1) == "/" and name or at.cwd .. "/" .. name)
+  local path = paths.normalize(name, at.cwd)
   local unnamed = tonumber(name:match("^buffer%-(%d+)$")) --[[@as integer?]]
   local buf = buffer.loaded(path) or unnamed and vim.api.nvim_buf_is_loaded(unnamed) and unnamed or nil
   if not buf then

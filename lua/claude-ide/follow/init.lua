@@ -133,11 +133,8 @@ end
 ---@param path string
 ---@return string absolute
 local function absolute(client, path)
-  if path:sub(1, 1) ~= "/" then
-    local known = server.client(client)
-    path = (known and known.roots[1] or workspace.folders()[1]) .. "/" .. path
-  end
-  return paths.normalize(path)
+  local known = server.client(client)
+  return paths.normalize(path, known and known.roots[1] or workspace.folders()[1])
 end
 
 ---Follows a client that did something, unless another one is followed.

@@ -191,8 +191,7 @@ end
 ---@return table
 local function read(settings, cwd)
   if not settings:find("^%s*{") then
-    local path = settings:sub(1, 1) == "/" and settings or ("%s/%s"):format(cwd, settings)
-    settings = assert(file.read_now(path, MAX_SETTINGS), "it cannot be read")
+    settings = assert(file.read_now(paths.normalize(settings, cwd), MAX_SETTINGS), "it cannot be read")
   end
   return vim.json.decode(settings)
 end

@@ -45,7 +45,7 @@ end
 function M.of(chat, text)
   local blocks, seen = {}, {} ---@type table[], table<string, true>
   for before, word in (" " .. text):gmatch("([^%w])@([^%s@]+)") do
-    local path = paths.normalize(word:sub(1, 1) == "/" and word or chat.cwd .. "/" .. word)
+    local path = paths.normalize(word, chat.cwd)
     if not vim.uv.fs_stat(path) then
       path = path:gsub("[%.,;:!?%)%]]+$", "") -- the end of a sentence
     end
