@@ -159,6 +159,15 @@ function M.info(notice)
   notify(notice, "info")
 end
 
+---Says why something was not done.
+---@param ok any falsy: it was not
+---@param err? claude-ide.Notice
+function M.unless_done(ok, err)
+  if not ok and err then
+    M.info(err)
+  end
+end
+
 ---@param notice claude-ide.Notice
 function M.warn(notice)
   notify(notice, "warn")

@@ -554,10 +554,7 @@ M.ACTIONS = {
 ---Runs one of them, and says why it cannot.
 ---@param name string
 function M.run(name)
-  local ok, err = M.ACTIONS[name]()
-  if not ok and err then
-    notice.info(err)
-  end
+  notice.unless_done(M.ACTIONS[name]())
 end
 
 ---Follows the comments of the project.

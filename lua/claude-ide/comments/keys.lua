@@ -13,20 +13,12 @@ local M = {}
 ---@field mode "n"|"x"
 ---@field run fun(view?: table)
 
----@param done boolean?
----@param err? string
-local function say(done, err)
-  if not done and err then
-    notice.info(err)
-  end
-end
-
 local function comment_on_motion()
   vim.api.nvim_feedkeys(comments.operator(), "ni", false) -- before what is typed already
 end
 
 local function comment_on_selection()
-  say(comments.write(selected_lines()))
+  notice.unless_done(comments.write(selected_lines()))
 end
 
 ---@return claude-ide.comments.Key[]

@@ -393,10 +393,7 @@ end
 ---Goes to the next or previous unreviewed change, in any file; notifies the user if there is none.
 ---@param step 1|-1
 function M.jump(step)
-  local ok, err = signs.jump(step)
-  if not ok and err then
-    notice.info(err)
-  end
+  notice.unless_done(signs.jump(step))
 end
 
 ---The changes of a scope, for use in other lists.

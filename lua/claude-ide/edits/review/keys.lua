@@ -11,12 +11,6 @@ local sides = lazy("claude-ide.edits.review.sides")
 
 local M = {}
 
-local function say(result, err)
-  if not result and err then
-    notice.info(err)
-  end
-end
-
 ---@type claude-ide.review
 local served
 
@@ -44,7 +38,7 @@ end
 
 local function calls(verb)
   return function()
-    say(served[verb]())
+    notice.unless_done(served[verb]())
   end
 end
 
@@ -52,7 +46,7 @@ end
 local function decides(verb)
   return function(view)
     local ok, err = served[verb]()
-    say(ok, err)
+    notice.unless_done(ok, err)
     if ok and served.next_hunk() then
       reveal(view)
     end
@@ -62,7 +56,7 @@ end
 ---@param step 1|-1
 local function jumps(step)
   return function(view)
-    say(served.go_to_change(step, vim.v.count1))
+    notice.unless_done(served.go_to_change(step, vim.v.count1))
     reveal(view)
   end
 end
@@ -116,10 +110,10 @@ local function undo_once(view)
     done, err = served.take_back(view.bufs.right)
   end
   if done ~= false then
-    say(done, err)
+    notice.unless_done(done, err)
     return done == true
   elseif view and vim.fn.undotree().seq_cur <= (view.loaded or 0) then
-    say(nil, "No changes here since the review opened the file. `:undo` goes back further.")
+    notice.info("No changes here since the review opened the file. `:undo` goes back further.")
     return false
   end
   vim.cmd("silent normal! u")
@@ -149,7 +143,7 @@ for lhs, is_redo in pairs({ u = false, ["<C-r>"] = true }) do
   BRING_BACK[lhs] = {
     desc = "bring the deleted file back",
     run = function()
-      say(served.bring_back(is_redo))
+      notice.unless_done(served.bring_back(is_redo))
     end,
   }
 end
@@ -297,7 +291,7 @@ local function on_file(name)
     desc = key_list.option("review", name).desc,
     run = function()
       local ok, err = served[name]()
-      say(ok, err)
+      notice.unless_done(ok, err)
       if ok then
         served.next_file()
       end
