@@ -4,6 +4,7 @@ local lazy = require("claude-ide.lazy")
 local fresh = lazy("claude-ide.language.diagnostics.fresh")
 local hook_folder = lazy("claude-ide.terminal.hook_folder")
 local journal = lazy("claude-ide.edits.journal")
+local new_ones = lazy("claude-ide.language.diagnostics.new_ones")
 local privacy = lazy("claude-ide.server.privacy")
 local problems = lazy("claude-ide.language.problems")
 local process = lazy("claude-ide.base.process")
@@ -36,19 +37,10 @@ local function errors()
   end, vim.diagnostic.get(nil, { severity = vim.diagnostic.severity.ERROR }))
 end
 
----@param diagnostic vim.Diagnostic
----@return string
-local function what_of(diagnostic)
-  return ("%d %s %s"):format(diagnostic.bufnr, tostring(diagnostic.code), diagnostic.message)
-end
-
 ---@param pid integer
 local function take_snapshot(pid)
-  local snapshot = { errors = {}, ticks = {}, saved = {}, times = 0 } ---@type claude-ide.hook_context.Snapshot
-  for _, diagnostic in ipairs(errors()) do
-    local what = what_of(diagnostic)
-    snapshot.errors[what] = (snapshot.errors[what] or 0) + 1
-  end
+  ---@type claude-ide.hook_context.Snapshot
+  local snapshot = { errors = new_ones.counted(errors()), ticks = {}, saved = {}, times = 0 }
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     snapshot.ticks[buf] = vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_get_changedtick(buf) or nil
   end
@@ -68,19 +60,12 @@ end
 
 ---@param snapshot claude-ide.hook_context.Snapshot
 ---@return string? text nil: there are none
-local function new_ones(snapshot)
-  local old, lines = vim.deepcopy(snapshot.errors), {}
-  local is_users = users_own(snapshot)
-  for _, diagnostic in ipairs(errors()) do
-    local what = what_of(diagnostic)
-    if (old[what] or 0) > 0 then
-      old[what] = old[what] - 1
-    elseif
-      not is_users(diagnostic.bufnr --[[@as integer]])
-    then
-      local path = vim.api.nvim_buf_get_name(diagnostic.bufnr --[[@as integer]])
-      lines[#lines + 1] = path .. problems.line_of(diagnostic)
-    end
+local function text_since(snapshot)
+  local lines, is_users = {}, users_own(snapshot)
+  for _, diagnostic in ipairs(new_ones.since(errors(), vim.deepcopy(snapshot.errors))) do
+    local buf = diagnostic.bufnr --[[@as integer]]
+    local path = not is_users(buf) and vim.api.nvim_buf_get_name(buf)
+    lines[#lines + 1] = path and path .. problems.line_of(diagnostic) or nil
   end
   return #lines > 0 and WORDS:format(table.concat(lines, "\n")) or nil
 end
@@ -97,7 +82,7 @@ local function tell(pid, done)
     return vim.api.nvim_buf_is_loaded(buf) and snapshot.ticks[buf] ~= vim.api.nvim_buf_get_changedtick(buf)
   end, vim.api.nvim_list_bufs())
   fresh.wait(changed, WAIT_MS, function()
-    local text = new_ones(snapshot)
+    local text = text_since(snapshot)
     hook_folder.put("errors." .. pid, "Stop", nil)
     hook_folder.put("errors." .. pid, "Stop", text and hook_folder.bounded(text))
     snapshot.times = snapshot.times + (done() and text and 1 or 0)

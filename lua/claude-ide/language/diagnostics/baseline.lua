@@ -6,6 +6,7 @@ local bus = lazy("claude-ide.base.bus")
 local ide_diagnostics = lazy("claude-ide.language.diagnostics")
 local ide_file = lazy("claude-ide.base.file")
 local lsp = lazy("claude-ide.base.lsp")
+local new_ones = lazy("claude-ide.language.diagnostics.new_ones")
 local patch = lazy("claude-ide.editor.buffer.patch")
 local servers = lazy("claude-ide.language.diagnostics.servers")
 
@@ -124,53 +125,17 @@ local function author_in(buf)
   end
 end
 
-local function what_of(diagnostic)
-  return ("%s\n%s\n%s"):format(diagnostic.severity, tostring(diagnostic.code), diagnostic.message)
-end
-
----@param list claude-ide.Diagnostic[]
----@return table<string, integer>
-local function counted(list)
-  local counts = {}
-  for _, diagnostic in ipairs(list) do
-    local what = what_of(diagnostic)
-    counts[what] = (counts[what] or 0) + 1
-  end
-  return counts
-end
-
----The diagnostics that are not in `old`.
----@param list claude-ide.Diagnostic[]
----@param old table<string, integer> fixed ones are removed
----@return claude-ide.Diagnostic[]
-local function new_ones(list, old)
-  local now, left, new = counted(list), {}, {}
-  for what, count in pairs(old) do
-    old[what] = now[what] and math.min(count, now[what]) or nil
-    left[what] = old[what]
-  end
-  for _, diagnostic in ipairs(list) do
-    local what = what_of(diagnostic)
-    if (left[what] or 0) > 0 then
-      left[what] = left[what] - 1
-    else
-      new[#new + 1] = diagnostic
-    end
-  end
-  return new
-end
-
 ---Counts of a server's diagnostics outside of the edited lines, which are from before the edit.
 ---@param known claude-ide.diagnostics.Baseline
 ---@param list claude-ide.Diagnostic[]
 ---@return table<string, integer>
 local function outside_of_edit(known, buf, list)
   if not known.before then
-    return counted(list)
+    return new_ones.counted(list)
   end
   local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
   local hunks = patch.hunks(known.before.lines, lines)
-  return counted(vim.tbl_filter(function(diagnostic)
+  return new_ones.counted(vim.tbl_filter(function(diagnostic)
     local first, last = diagnostic.range.start.line + 1, diagnostic.range["end"].line + 1
     return not vim.iter(hunks):any(function(hunk)
       return first < hunk.new + hunk.new_count and last >= hunk.new
@@ -200,7 +165,7 @@ function M.published(client_id, buf)
               said[#said + 1] = converted
             end
           end)
-          known.old[client_id] = counted(said)
+          known.old[client_id] = new_ones.counted(said)
         end
       end
     end
@@ -234,7 +199,7 @@ function M.since(known, buf, late)
       vim.list_extend(list, diagnostics)
     elseif not late[client_id] then
       known.old[client_id] = known.old[client_id] or outside_of_edit(known, buf, diagnostics)
-      vim.list_extend(list, new_ones(diagnostics, known.old[client_id]))
+      vim.list_extend(list, new_ones.since(diagnostics, known.old[client_id]))
     end
   end
   return list
