@@ -430,10 +430,8 @@ function M.create(chat, acts)
   on({ "TextChanged", "TextChangedI", "TextChangedP" }, "save drafts", function()
     keep_open_soon(prompt)
   end)
-  on({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, "a prompt is saved, not sent", function(event)
-    if not user_write.copied(event, "not sent") then
-      M.keep(prompt)
-    end
+  user_write.follow(buf, { desc = "a prompt is saved, not sent", still = "not sent" }, function()
+    M.keep(prompt)
   end)
   return buf
 end

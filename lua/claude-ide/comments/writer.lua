@@ -228,8 +228,8 @@ local function follow(one, opts)
     opts.lines = vim.api.nvim_buf_get_lines(one.buf, 0, -1, false)
     keep(one)
   end)
-  on({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, "a written comment is kept", function(event)
-    if not user_write.copied(event, "the comment stays") then
+  user_write.follow(one.buf, { desc = "a written comment is kept", still = "the comment stays" }, function()
+    if draft == one then
       vim.bo[one.buf].modified = false
       keep(one)
       vim.schedule(function()

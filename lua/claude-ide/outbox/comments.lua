@@ -165,16 +165,16 @@ local function preview(round, way)
       end
     end)
   end)
-  vim.api.nvim_create_autocmd({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, {
-    buffer = buf,
-    desc = "Claude Code: a round that is written is sent",
-    callback = function(event)
-      if not user_write.copied(event, "the comments are not sent") and user_write.is_asked(buf) then
+  user_write.follow(
+    buf,
+    { desc = "a round that is written is sent", still = "the comments are not sent" },
+    function()
+      if user_write.is_asked(buf) then
         written, vim.bo[buf].modified = text(), false
         vim.schedule(send)
       end
-    end,
-  })
+    end
+  )
   guard_window.map(buf, { "ZZ" }, "send the comments", send)
   guard_window.map(buf, { "q" }, "send nothing now", close)
 end

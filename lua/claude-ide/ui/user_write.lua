@@ -10,7 +10,7 @@ local window = lazy("claude-ide.base.window")
 local M = {}
 
 ---Whether the user requested the current write: a key triggered it directly, not through another autocommand, in a window of the buffer.
----@param buf integer whose autocommand calls this
+---@param buf integer which `M.follow` follows
 ---@return boolean asked
 ---@return string? reason why not, for the log
 ---@return boolean? automatic a plugin saves without a key
@@ -18,7 +18,7 @@ function M.is_asked(buf)
   if vim.api.nvim_get_current_buf() ~= buf then
     return false, "another buffer is the current one"
   end
-  if not typing.caused_this(1) then
+  if not typing.caused_this() then
     return false, "no key was pressed", true
   elseif vim.fn.state("c") ~= "" then
     -- A Vim script callback, which may run between a key and its effect.
@@ -103,16 +103,29 @@ local function write_copy(buf, name, appends, still)
   return ok
 end
 
----Writes a copy, if the write is under another name.
----@param event { buf: integer, event: string, match: string, file: string } of a BufWriteCmd, FileWriteCmd or FileAppendCmd
----@param still string what has not changed, for the message: "the proposal still waits"
----@return boolean
----@return boolean? ok the copy is there
-function M.copied(event, still)
-  if not is_copy(event.buf, event) then
-    return false
-  end
-  return true, write_copy(event.buf, event.match, event.event == "FileAppendCmd", still)
+---@class claude-ide.ui.user_write.Opts
+---@field desc string what a write does: "keep a plan"
+---@field still string what has not changed, for the message of a copy: "the proposal still waits"
+---@field group? integer
+---@field copied? fun(event: vim.api.keyset.create_autocmd.callback_args) after a copy
+
+---Handles writes of a buffer. Those under another name write copies.
+---@param buf integer
+---@param opts claude-ide.ui.user_write.Opts
+---@param written fun(event: vim.api.keyset.create_autocmd.callback_args)
+function M.follow(buf, opts, written)
+  vim.api.nvim_create_autocmd({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, {
+    group = opts.group,
+    buffer = buf,
+    desc = "Claude Code: " .. opts.desc,
+    callback = function(event)
+      if not is_copy(buf, event) then
+        written(event)
+      elseif write_copy(buf, event.match, event.event == "FileAppendCmd", opts.still) and opts.copied then
+        opts.copied(event)
+      end
+    end,
+  })
 end
 
 return M

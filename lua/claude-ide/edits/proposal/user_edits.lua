@@ -65,19 +65,20 @@ end
 ---@param opts claude-ide.ui.own_buffer.Opts
 local function follow_writes(buf, opts)
   typing.listen() -- a write counts if a key asked for it
-  vim.api.nvim_create_autocmd({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, {
-    buffer = buf,
-    desc = "Claude Code: write recovered edits to a file",
-    callback = function(event)
-      local is_copy, ok = user_write.copied(event, "your edits also stay here")
-      if is_copy and ok and event.event == "BufWriteCmd" then
+  user_write.follow(buf, {
+    desc = "write recovered edits to a file",
+    still = "your edits also stay here",
+    copied = function(event)
+      if event.event == "BufWriteCmd" then
         opts.lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
         vim.bo[buf].modified = false
-      elseif not is_copy and user_write.is_asked(buf) then
-        notice.error("These edits have no file: use `:w {file}`.")
       end
     end,
-  })
+  }, function()
+    if user_write.is_asked(buf) then
+      notice.error("These edits have no file: use `:w {file}`.")
+    end
+  end)
 end
 
 ---@param id integer of the diff

@@ -202,12 +202,10 @@ end
 
 ---@param entry claude-ide.proposal.Entry
 ---@param file claude-ide.proposal.File
----@param event { buf: integer, event: string, match: string, file: string } target, in full and as given
+---@param event vim.api.keyset.create_autocmd.callback_args
 local function on_write(entry, file, event)
   local buf, sight = event.buf, state.sight(entry)
-  if user_write.copied(event, "the proposal still waits") then
-    return
-  elseif event.event ~= "BufWriteCmd" then
+  if event.event ~= "BufWriteCmd" then
     notice.info("`:w` accepts a whole proposal; writing a part of it does nothing.")
   elseif not of_user(buf) then
     note_unasked(buf, entry.diff, file.path)
@@ -227,14 +225,11 @@ end
 ---@param buf integer of that file, or the list
 function M.attach(entry, file, buf)
   vim.bo[buf].buftype = "acwrite"
-  vim.api.nvim_create_autocmd({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, {
-    group = entry.group,
-    buffer = buf,
-    desc = "Claude Code: handle a write of a proposal",
-    callback = function(event)
-      on_write(entry, file, event)
-    end,
-  })
+  local opts =
+    { group = entry.group, desc = "handle a write of a proposal", still = "the proposal still waits" }
+  user_write.follow(buf, opts, function(event)
+    on_write(entry, file, event)
+  end)
 end
 
 return M

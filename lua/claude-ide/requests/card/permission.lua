@@ -228,31 +228,25 @@ local function change_and_allow(permission, name)
       end)
     end,
   })
-  vim.api.nvim_create_autocmd({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, {
-    buffer = buf,
-    desc = "Claude Code: allow a changed call",
-    callback = function(event)
-      if user_write.copied(event, "nothing is allowed yet") then
-        return
-      elseif event.event ~= "BufWriteCmd" then
-        return notice.info("Not allowed: `:w` without a range allows it.")
-      elseif quitting then
-        return
-      end
-      local asked, reason, is_automatic = user_write.is_asked(buf)
-      if not asked then
-        log.debug("a write of a changed call was ignored: %s", reason)
-        return not is_automatic and notice.info("Not allowed: only `:w` in this buffer allows it.") or nil
-      end
-      local now = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n")
-      local why = why_not(now)
-      if why then
-        return notice.warn(("Not allowed: %s."):format(why))
-      end
-      text, vim.bo[buf].modified = now, false
-      typing.soon(allow, true)
-    end,
-  })
+  user_write.follow(buf, { desc = "allow a changed call", still = "nothing is allowed yet" }, function(event)
+    if event.event ~= "BufWriteCmd" then
+      return notice.info("Not allowed: `:w` without a range allows it.")
+    elseif quitting then
+      return
+    end
+    local asked, reason, is_automatic = user_write.is_asked(buf)
+    if not asked then
+      log.debug("a write of a changed call was ignored: %s", reason)
+      return not is_automatic and notice.info("Not allowed: only `:w` in this buffer allows it.") or nil
+    end
+    local now = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n")
+    local why = why_not(now)
+    if why then
+      return notice.warn(("Not allowed: %s."):format(why))
+    end
+    text, vim.bo[buf].modified = now, false
+    typing.soon(allow, true)
+  end)
 end
 
 ---@param permission claude-ide.card.Permission

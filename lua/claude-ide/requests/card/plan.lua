@@ -257,15 +257,15 @@ local function create(plan)
   on("BufModifiedSet", "a plan is kept without being written", function()
     vim.bo[buf].modified = false
   end)
-  vim.api.nvim_create_autocmd({ "BufWriteCmd", "FileWriteCmd", "FileAppendCmd" }, {
-    buffer = buf,
-    desc = "Claude Code: keep writing from deciding a plan",
-    callback = function(event)
-      if not user_write.copied(event, "the plan still waits") and user_write.is_asked(buf) then
+  user_write.follow(
+    buf,
+    { desc = "keep writing from deciding a plan", still = "the plan still waits" },
+    function()
+      if user_write.is_asked(buf) then
         notice.info("Not approved: `<CR>` approves the plan with your changes, `r` returns it.")
       end
-    end,
-  })
+    end
+  )
   on("BufUnload", "what was changed in a plan is kept", function()
     plan.kept = text_of(plan)
     opts.lines = vim.split(plan.kept, "\n", { plain = true })

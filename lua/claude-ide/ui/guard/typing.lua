@@ -152,10 +152,9 @@ end
 
 ---Whether the outermost running Lua function belongs to another file than the caller of `caused_this`: a mapping, a timer, a scheduled
 ---function.
----@param above integer
 ---@return boolean
-local function is_within_other_lua(above)
-  local outermost, level = "", 3 + above
+local function is_within_other_lua()
+  local outermost, level = "", 3
   local info = debug.getinfo(level, "S")
   local own = info and info.source
   while info do
@@ -169,11 +168,10 @@ local function is_within_other_lua(above)
 end
 
 ---Whether a key triggered the running code, without a return to the event loop.
----@param above? integer calls between the autocommand's file and the caller
 ---@return boolean
-function M.caused_this(above)
+function M.caused_this()
   -- A timer's function may have been queued before the key; the key has then triggered it only if the key calls Lua.
-  return in_key and (runs_lua or not is_within_other_lua(above or 0))
+  return in_key and (runs_lua or not is_within_other_lua())
 end
 
 ---The command that the running code carries out, where the user gave it by keys without a command line: `ZZ`, a `<Cmd>` mapping.
