@@ -39,8 +39,7 @@ function M.fitting(texts)
       return text
     end
   end
-  local last = on_one_line(texts[#texts])
-  return width.beginning(last, space) .. "…"
+  return width.cut(on_one_line(texts[#texts]), space)
 end
 
 ---Variants of a text about a file: with its full path, its path with short folders, its name.

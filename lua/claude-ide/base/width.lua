@@ -39,7 +39,16 @@ function M.cut(text, cells)
   if M.of(text) <= cells then
     return text
   end
-  return M.beginning(text, cells) .. "…"
+  local kept = M.beginning(text, cells):gsub("%s+$", "")
+  return kept .. (cells > 0 and "…" or "")
+end
+
+---A text, possibly of a model, on one line.
+---@param text string
+---@param cells integer
+---@return string
+function M.in_a_line(text, cells)
+  return M.cut(M.printable((vim.trim(text):gsub("%s+", " "))), cells)
 end
 
 ---Maximum rows of a wrapped line: Neovim does not scroll within one.

@@ -40,7 +40,7 @@ local function commands(chat, word)
       local about = command.description
       items[#items + 1] = {
         word = command.name,
-        menu = width.cut((about:gsub("%s+", " ")), 50),
+        menu = width.in_a_line(about, 50),
         info = about,
       }
     end

@@ -29,7 +29,7 @@ local function label_of(request)
         end)
         :join(", ")
   end
-  return width.cut(width.printable((words:gsub("%s+", " "))), WIDTH)
+  return width.in_a_line(words, WIDTH)
 end
 
 ---The sessions that ask only in their terminal, as auto mode's do.

@@ -114,11 +114,7 @@ end
 ---@param cells integer
 ---@return string
 function M.fit(text, cells)
-  if width.of(text) <= cells then
-    return text
-  end
-  local kept = width.beginning(text, cells):gsub("%s+$", "")
-  return kept .. (cells > 0 and "…" or "")
+  return width.cut(text, cells)
 end
 
 ---The end of a text that fits, for paths.

@@ -45,7 +45,7 @@ function M.place(lines, title)
   local most = math.max(math.floor(vim.o.lines * HEIGHT), 3)
   local height = math.max(math.min(lines or most, most), 3)
   return centred(width, height, {
-    title = (" %s "):format(ide_width.cut((title:gsub("%s+", " ")), width - 6)),
+    title = (" %s "):format(ide_width.in_a_line(title, width - 6)),
     title_pos = "left",
     zindex = ZINDEX,
   })

@@ -48,8 +48,8 @@ local function mark(spot, row, end_row)
   if spot.words then
     local passed = vim.uv.now() - spot.since
     local frame = FRAMES[math.floor(passed / FRAME_MS) % #FRAMES + 1]
-    local words = width.cut((spot.words:gsub("%s+", " ")), 50)
-    text = (" %s Claude: %s · %d s"):format(frame, vim.fn.strtrans(words), math.floor(passed / 1000))
+    local words = width.in_a_line(spot.words, 50)
+    text = (" %s Claude: %s · %d s"):format(frame, words, math.floor(passed / 1000))
   end
   spot.mark = vim.api.nvim_buf_set_extmark(spot.buf, namespace, row, 0, {
     id = spot.mark,

@@ -104,11 +104,6 @@ local function close_view(card)
   end
 end
 
----An agent's text on one line.
-local function in_a_line(words, cells)
-  return ide_width.cut(ide_width.printable((words:gsub("%s+", " "))), cells)
-end
-
 ---@param action claude-ide.card.Action
 ---@param desc string
 ---@return { [1]: string, [2]: string }[] chunks
@@ -126,7 +121,7 @@ local function key_lines(text, width)
   local lines, used = { {} }, 0
   for _, action in ipairs(text.actions) do
     if not action.hidden then
-      local desc = in_a_line(action.desc, width - 6)
+      local desc = ide_width.in_a_line(action.desc, width - 6)
       local words = (" %s %s "):format(action.keys[1], desc)
       local cells = vim.fn.strdisplaywidth(words)
       if used > 0 and used + cells > width then
@@ -151,7 +146,7 @@ local SHORT = 18
 local function keys_in_a_line(text, width)
   local chunks, used = {}, 0
   for _, action in ipairs(text.actions) do
-    local desc = not action.hidden and in_a_line(action.desc, SHORT)
+    local desc = not action.hidden and ide_width.in_a_line(action.desc, SHORT)
     local cells = desc and vim.fn.strdisplaywidth(action.keys[1] .. desc) + 3
     if desc and used + cells <= width then
       used = used + cells --[[@as integer]]
@@ -344,7 +339,7 @@ end
 ---@return { [1]: string, [2]: string }[]
 local function titled(title, width, is_warning)
   local group = is_warning and "ClaudeTranscriptFailed" or "FloatTitle"
-  return { { (" %s "):format(in_a_line(title, width - 4)), group } }
+  return { { (" %s "):format(ide_width.in_a_line(title, width - 4)), group } }
 end
 
 ---@param rows integer
