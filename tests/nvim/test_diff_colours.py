@@ -238,3 +238,14 @@ def test_the_language_of_a_code_block_can_be_read_in_any_scheme(start_nvim, name
     nvim.cmd("doautocmd <nomodeline> ColorScheme")
     own = nvim.lua(COLOURS, ["ClaudeTranscriptFence"])
     assert own["ClaudeTranscriptFence"]["fg"] == 0x123456, "the user's own stays"
+
+
+@pytest.mark.every_nvim
+def test_links_of_ours_are_there_in_each_colour_scheme(start_nvim):
+    nvim = start_nvim()
+    nvim.lua("Ide.comments_marks.attach() Ide.review_signs.attach() Ide.transcript_colour.define()")
+    links = {"ClaudeCommentSign": "DiagnosticInfo", "ClaudeSignAdded": "Added", "ClaudeTranscriptTool": "Function"}
+    for scheme in ("colorscheme blue", "colorscheme default", "highlight clear"):
+        nvim.cmd(scheme)
+        for group, link in links.items():
+            assert nvim.lua("return vim.api.nvim_get_hl(0, { name = ... }).link", group) == link, (scheme, group)

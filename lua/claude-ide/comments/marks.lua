@@ -574,10 +574,7 @@ end
 
 ---Starts to show threads.
 M.attach = require("claude-ide.base.once")(function()
-  local function define()
-    highlights.link(LINKS)
-  end
-  define()
+  highlights.link(LINKS)
   bus.on("comments_changed", M.refresh)
   bus.on("comment_closed", M.reveal)
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
@@ -593,7 +590,6 @@ M.attach = require("claude-ide.base.once")(function()
       end,
     })
   end
-  on("ColorScheme", "colours of comments", define)
   on(
     { "BufReadPost", "FileChangedShellPost", "BufWinEnter", "BufWritePost", "WinResized" },
     "draw comments",

@@ -184,13 +184,6 @@ local function create_autocommands(view)
       end
     end,
   })
-  vim.api.nvim_create_autocmd("ColorScheme", {
-    group = group,
-    desc = "Claude Code: define the colors of a transcript",
-    callback = function()
-      colour.define()
-    end,
-  })
 end
 
 ---@param source claude-ide.transcript.Source

@@ -1,7 +1,7 @@
 -- Highlight groups. Each links to one that every colour scheme has, so that users and schemes can change it.
 local M = {}
 
----Defines groups that the user and the colour scheme have not defined.
+---Defines groups that the user and the colour scheme have not defined. Neovim keeps them for other schemes, as `:highlight default link`.
 ---@param links table<string, string> by group
 function M.link(links)
   for group, link in pairs(links) do

@@ -103,17 +103,18 @@ end
 
 ---Starts to show signs.
 M.attach = require("claude-ide.base.once")(function()
-  local function define()
-    highlights.link(LINKS)
-    covered.define()
-  end
-  define()
+  highlights.link(LINKS)
+  covered.define()
   covered.attach(namespace, function(buf)
     return marked[buf] == true
   end)
   bus.on("journal_changed", M.refresh)
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
-  vim.api.nvim_create_autocmd("ColorScheme", { group = group, callback = define, desc = "Claude: signs" })
+  vim.api.nvim_create_autocmd("ColorScheme", {
+    group = group,
+    desc = "Claude: underline signs of others in the colors of a scheme",
+    callback = covered.define,
+  })
   vim.api.nvim_create_autocmd({ "BufReadPost", "FileChangedShellPost" }, {
     group = group,
     desc = "Claude: draw signs of unreviewed changes",
