@@ -18,6 +18,7 @@ return {
         "guard_times",
         "hunk",
         "invisible_text",
+        "json_table",
         "line_breaks",
         "log",
         "once",

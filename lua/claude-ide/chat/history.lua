@@ -1,6 +1,7 @@
 -- Prompt history and unsent drafts, by project, on disk.
 local lazy = require("claude-ide.lazy")
 local files = lazy("claude-ide.base.file")
+local json_table = lazy("claude-ide.base.json_table")
 local log = lazy("claude-ide.base.log")
 local native = lazy("claude-ide.library.native")
 local process = lazy("claude-ide.base.process")
@@ -11,6 +12,8 @@ local M = {}
 local MOST = 200
 ---Longer prompts are not kept.
 local MAX_BYTES = 64 * 1024
+---Of a file with all of them, escaped.
+local MAX_FILE = 8 * MOST * MAX_BYTES
 ---Separates the drafts of two prompts.
 local GAP = "\n\n"
 
@@ -29,12 +32,8 @@ end
 ---@param path? string
 ---@return table
 local function read_json(path)
-  local file = path and io.open(path, "rb")
-  local ok, found = pcall(vim.json.decode, file and file:read("*a") or "")
-  if file then
-    file:close()
-  end
-  return ok and type(found) == "table" and found or {}
+  local text = path and files.read_now(path, MAX_FILE)
+  return json_table(text or nil) or {}
 end
 
 ---@param path? string

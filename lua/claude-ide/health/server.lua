@@ -6,6 +6,7 @@ local autostart = lazy("claude-ide.autostart")
 local config = lazy("claude-ide.config")
 local file = lazy("claude-ide.base.file")
 local ide_workspace = lazy("claude-ide.server.workspace")
+local json_table = lazy("claude-ide.base.json_table")
 local native = lazy("claude-ide.library.native")
 local paths = lazy("claude-ide.base.path")
 local process = lazy("claude-ide.base.process")
@@ -70,9 +71,7 @@ end
 
 ---@return table? lock
 local function read_lock(path)
-  local text = file.read_start(path, 64 * 1024)
-  local ok, lock = pcall(vim.json.decode, text or "")
-  return ok and type(lock) == "table" and lock or nil
+  return json_table(file.read_start(path, 64 * 1024))
 end
 
 local function check_own_lock(path)

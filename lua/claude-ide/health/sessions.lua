@@ -3,6 +3,7 @@
 local lazy = require("claude-ide.lazy")
 local counted = lazy("claude-ide.base.counted")
 local file = lazy("claude-ide.base.file")
+local json_table = lazy("claude-ide.base.json_table")
 local phrases = lazy("claude-ide.sessions.phrases")
 local process = lazy("claude-ide.base.process")
 local retention = lazy("claude-ide.sessions.retention")
@@ -27,12 +28,8 @@ local function check_transcripts(folder)
 end
 
 local function is_record(path)
-  local text = file.read_start(path, 64 * 1024)
-  local ok, record = pcall(vim.json.decode, text or "")
-  return ok
-    and type(record) == "table"
-    and type(record.pid) == "number"
-    and type(record.sessionId) == "string"
+  local record = json_table(file.read_start(path, 64 * 1024))
+  return record and type(record.pid) == "number" and type(record.sessionId) == "string"
 end
 
 ---Unreadable records of running processes. A readable record without a known session belongs to an earlier process with the same id.

@@ -5,6 +5,7 @@
 local lazy = require("claude-ide.lazy")
 local hook_folder = lazy("claude-ide.terminal.hook_folder")
 local invisible_text = lazy("claude-ide.base.invisible_text")
+local json_table = lazy("claude-ide.base.json_table")
 local native = lazy("claude-ide.library.native")
 local notice = lazy("claude-ide.base.notice")
 local notify = lazy("claude-ide.requests.notify")
@@ -36,8 +37,8 @@ local reported = {}
 ---@param text string the input of the hook PermissionDenied, as JSON
 ---@return { tool_use_id: string, tool_name: string, reason: string }? nil: malformed
 local function read(text)
-  local ok, fields = pcall(vim.json.decode, text)
-  if not ok or type(fields) ~= "table" then
+  local fields = json_table(text)
+  if not fields then
     return nil
   end
   for _, name in ipairs({ "tool_use_id", "tool_name", "reason" }) do

@@ -2,6 +2,7 @@
 -- skills of the user's. A superset of what the CLI does: a rule counts if its words before a `*` are anywhere in the command.
 local lazy = require("claude-ide.lazy")
 local ide_file = lazy("claude-ide.base.file")
+local json_table = lazy("claude-ide.base.json_table")
 local live = lazy("claude-ide.sessions.live")
 local server = lazy("claude-ide.server")
 local settings_files = lazy("claude-ide.sessions.settings")
@@ -112,8 +113,8 @@ local function given(arguments)
   while path and not vim.uv.fs_stat(path) do
     path = path:match("^(.*) ") -- of a line of `ps`, more arguments follow
   end
-  local ok, settings = pcall(vim.json.decode, path and text_of(path) or "{}")
-  return ok and type(settings) == "table" and allowed_in(settings) or nil
+  local settings = json_table(path and text_of(path) or "{}")
+  return settings and allowed_in(settings)
 end
 
 ---@param client integer

@@ -1,6 +1,7 @@
 -- Settings of the CLI: the user's, a project's, the computer's. Read from the disk each time; never written.
 local lazy = require("claude-ide.lazy")
 local file = lazy("claude-ide.base.file")
+local json_table = lazy("claude-ide.base.json_table")
 
 local M = {}
 
@@ -27,8 +28,7 @@ function M.read(config, project)
   for _, path in ipairs(vim.list_extend(paths, MANAGED)) do
     local text = vim.trim(file.read_now(path, MAX_BYTES) or "")
     if text ~= "" then
-      local ok, settings = pcall(vim.json.decode, text)
-      found[#found + 1] = { path = path, settings = ok and type(settings) == "table" and settings or nil }
+      found[#found + 1] = { path = path, settings = json_table(text) }
     end
   end
   return found

@@ -7,6 +7,7 @@ local lazy = require("claude-ide.lazy")
 local config = lazy("claude-ide.config")
 local file = lazy("claude-ide.base.file")
 local hook_folder = lazy("claude-ide.terminal.hook_folder")
+local json_table = lazy("claude-ide.base.json_table")
 local log = lazy("claude-ide.base.log")
 local native = lazy("claude-ide.library.native")
 local paths = lazy("claude-ide.base.path")
@@ -221,8 +222,8 @@ end
 ---@return string[] words
 function M.in_place(words)
   local plain, settings = without_settings(words)
-  local ok, all = pcall(vim.json.decode, settings or "{}")
-  if not ok or type(all) ~= "table" then
+  local all = json_table(settings or "{}")
+  if not all then
     return words
   end
   all.worktree =

@@ -4,6 +4,7 @@ local lazy = require("claude-ide.lazy")
 local bus = lazy("claude-ide.base.bus")
 local catalogue = lazy("claude-ide.sessions.catalogue")
 local files = lazy("claude-ide.base.file")
+local json_table = lazy("claude-ide.base.json_table")
 local notice = lazy("claude-ide.base.notice")
 local process = lazy("claude-ide.base.process")
 local retry = lazy("claude-ide.base.retry")
@@ -125,12 +126,8 @@ end
 ---@param path string
 ---@return claude-ide.terminal.Record?
 local function read(path)
-  local text = files.read_now(path, MAX_BYTES)
-  local ok, record = pcall(vim.json.decode, text or "")
-  local is_one = ok
-    and type(record) == "table"
-    and type(record.project) == "string"
-    and vim.islist(record.terminals)
+  local record = json_table((files.read_now(path, MAX_BYTES)))
+  local is_one = record and type(record.project) == "string" and vim.islist(record.terminals)
   return is_one and record --[[@as claude-ide.terminal.Record]] or nil
 end
 
