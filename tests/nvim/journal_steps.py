@@ -71,10 +71,12 @@ class Claude:
             "user", age=age, message={"role": "user", "content": [result]}, toolUseResult={"stdout": "", **outcome}
         )
 
-    def failed(self, id, words, *, age=timedelta(), denied=False):
+    def failed(self, id, words, *, age=timedelta(), denied=False, interrupted=False):
         """The call failed."""
         result = {"type": "tool_result", "tool_use_id": id, "content": words, "is_error": True}
-        more = {"toolDenialKind": "user-rejected"} if denied else {}
+        more = {"toolDenialKind": "user-rejected"} if denied or interrupted else {}
+        if denied:
+            more["toolDenialBeforeRun"] = True
         message = {"role": "user", "content": [result]}
         self.line("user", age=age, message=message, toolUseResult=f"Error: {words}", **more)
 

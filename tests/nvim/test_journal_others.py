@@ -1,5 +1,6 @@
 """What others change while Claude works: only what changed while a command ran may be Claude's."""
 
+import time
 from datetime import timedelta
 
 import pytest
@@ -123,6 +124,103 @@ def test_a_command_that_the_user_refused_writes_nothing(claude):
     claude.write("mine\n", "b.txt")
     claude.failed(command, "no", denied=True)
     claude.end()
+
+
+def test_a_command_that_the_user_interrupted_has_run(claude):
+    claude.begin()
+    command = claude.called("", tool="Bash")
+    claude.write("by a command\n", "b.txt")
+    claude.failed(command, "no", interrupted=True)
+    claude.end(b_txt=(1, 1))
+
+
+def named(claude, *names):
+    """What the CLI says in auto mode of what a command changed."""
+    files = [str(claude.project / name) for name in names]
+    return {"bashEditDiff": {"files": [], "moreFiles": 0, "changedFiles": files}}
+
+
+@pytest.mark.every_nvim
+def test_a_file_that_a_command_names_is_its_own_whoever_touches_it_later(claude):
+    claude.begin()
+    (claude.project / "sub").mkdir()
+    for name in ("b.txt", "sub/c.txt"):
+        claude.write("by a command\n", name)
+    (claude.project / "gone.txt").unlink()
+    claude.ran(claude.called("", tool="Bash", age=LONG_AGO), **named(claude, "b.txt", "sub", "gone.txt"), age=-LATER)
+    claude.end(b_txt=(1, 1), c_txt=(1, 0), gone_txt=(0, 1))
+
+
+@pytest.mark.every_nvim
+def test_a_folder_that_a_command_moves_is_found_whole(claude):
+    old, new = claude.project / "old", claude.project / "new"
+    old.mkdir()
+    (old / "c.txt").write_text("c\n")
+    claude.nvim.wait(f"Ide.clock.now() > {time.time() * 1000 + 100}", what="another moment")
+    claude.begin()
+    command = claude.called("", tool="Bash")
+    old.rename(new)
+    claude.ran(command)
+    claude.record("idle")
+    claude.nvim.wait("not Ide.journal_store.is_busy(1)", what="the end of the turn")
+    claude.nvim.wait("#Ide.journal.changes() == 2", what="both names")
+    claude.nvim.undo_turn()
+    assert (old / "c.txt").exists() and not (new / "c.txt").exists()
+
+
+def after_a_command(claude):
+    """A turn in which a command has run, more than a moment ago."""
+    claude.begin()
+    claude.ran(claude.called("", tool="Bash"))
+    claude.nvim.wait(f"Ide.clock.now() > {time.time() * 1000 + 1100}", what="another moment")
+
+
+@pytest.mark.every_nvim
+def test_what_may_be_of_others_is_named_and_stays(claude):
+    nvim = claude.nvim
+    nvim.keep_notices()
+    nvim.answer(1)
+    after_a_command(claude)
+    claude.write("mine\n", "b.txt")
+    claude.write("mine\n", "new.txt")
+    (claude.project / "gone.txt").unlink()
+    claude.edit("a.txt", "two", "TWO", announce=True)
+    claude.end(a_txt=(1, 1))
+    maybe = "b.txt, gone.txt, new.txt changed in Claude's turn after its commands, maybe by you"
+    nvim.wait_notice(f"{maybe}, so not in the review.")
+    nvim.cmd("Claude undo")
+    nvim.wait_notice("Stays: b.txt")
+    assert "Stays: b.txt, gone.txt, new.txt" in nvim.asked()[0]["prompt"]
+    assert (claude.text("a.txt"), claude.text("b.txt"), claude.text("new.txt")) == ("one\ntwo\n", "mine\n", "mine\n")
+    assert claude.text("gone.txt") is None
+    nvim.cmd("Claude undo")
+    nvim.wait_notice(f"Nothing to undo: {maybe}.")
+
+
+@pytest.mark.parametrize("has_text", [False, True])
+def test_a_write_after_a_command_hides_its_change_only_with_text_of_the_users(claude, has_text):
+    nvim = claude.nvim
+    nvim.keep_notices()
+    nvim.cmd("edit b.txt")
+    claude.begin()
+    claude.write("by a command\n", "b.txt")
+    claude.ran(claude.called("", tool="Bash"), **named(claude, "b.txt"))
+    nvim.wait("vim.fn.getline(1) == 'by a command'", what="the text of the file")
+    if has_text:
+        nvim.lua("vim.api.nvim_buf_set_lines(0, 1, 1, true, { 'mine' })")
+    nvim.cmd("w")
+    claude.end(**({} if has_text else {"b_txt": (1, 1)}))
+    assert ["b.txt changed" in text for text in nvim.notices()] == ([True] if has_text else [])
+
+
+def test_a_command_before_an_edit_of_the_same_file_is_found(claude):
+    claude.begin()
+    command = claude.called("", tool="Bash")
+    claude.write("ONE\ntwo\n", "a.txt")
+    claude.ran(command)
+    claude.nvim.wait(f"Ide.clock.now() > {time.time() * 1000 + 1100}", what="another moment")
+    claude.edit("a.txt", "two", "TWO", announce=True)
+    claude.end(a_txt=(2, 2))
 
 
 def test_links_and_permissions_that_others_change_are_not_undone(claude):

@@ -65,6 +65,9 @@ pub(crate) struct Head<'a> {
     pub(crate) permission_mode: Scalar<'a>,
     #[serde(borrow, rename = "toolDenialKind")]
     pub(crate) denial: Scalar<'a>,
+    /// Else a call that the user has rejected was interrupted.
+    #[serde(borrow, rename = "toolDenialBeforeRun")]
+    pub(crate) denied_before_run: Scalar<'a>,
     #[serde(borrow, rename = "requestId")]
     pub(crate) request: Scalar<'a>,
     #[serde(borrow)]
@@ -127,7 +130,7 @@ impl AttachmentHead<'_> {
     }
 }
 
-/// The fields of a `toolUseResult` that describe a subagent, or a command in the background.
+/// The fields of a `toolUseResult` that describe a subagent, a command in the background, or what a command changed.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct OutcomeHead<'a> {
@@ -140,12 +143,39 @@ pub(crate) struct OutcomeHead<'a> {
     /// Of a command of the shell that goes on in the background.
     #[serde(borrow, rename = "backgroundTaskId")]
     pub(crate) task: Scalar<'a>,
+    /// Of a command that is watched in the background.
+    #[serde(borrow, rename = "taskId")]
+    pub(crate) monitor: Scalar<'a>,
+    /// What a command changed, as git sees it: in auto mode and without permissions.
+    #[serde(borrow, rename = "bashEditDiff")]
+    edit_diff: Option<&'a RawValue>,
 }
+
+/// The files of a `bashEditDiff`.
+#[derive(Deserialize)]
+struct EditDiff {
+    #[serde(rename = "changedFiles")]
+    files: Vec<Box<str>>,
+}
+
+/// The CLI names no more files.
+const MAX_CHANGED: usize = 200;
 
 impl OutcomeHead<'_> {
     /// Whether it is the launch of a subagent in the background.
     pub(crate) fn is_launch(&self) -> bool {
         !self.agent.text().is_empty() && (self.is_async.is_true() || self.status.text() == "async_launched")
+    }
+
+    /// Whether a command goes on after its result.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.task.is_set() || self.monitor.is_set()
+    }
+
+    /// The files that a command changed, if the CLI names all.
+    pub(crate) fn changed(&self) -> Option<Box<[Box<str>]>> {
+        let EditDiff { files } = serde_json::from_str(self.edit_diff?.get()).ok()?;
+        (files.len() < MAX_CHANGED).then(|| files.into())
     }
 }
 

@@ -308,7 +308,7 @@ impl Transcript {
 
     /// When calls ran, at `since` or later, that may have changed any file: commands, tools of MCP servers, subagents.
     #[must_use]
-    pub fn commands(&self, since: Millis) -> Vec<CommandTime> {
+    pub fn commands(&self, since: Millis) -> Vec<CommandTime<'_>> {
         self.index.commands(since)
     }
 

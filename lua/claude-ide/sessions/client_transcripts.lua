@@ -287,7 +287,7 @@ local function main_reading(reader)
   end
 end
 
----When calls of a client's session ran, at a time or later, that may have changed any file.
+---When calls of a client's session and of its subagents ran, at a time or later, that may have changed any file.
 ---@param client integer
 ---@param since integer milliseconds since the epoch
 ---@param done fun(ran: claude-ide.sessions.CommandTime[]?) nil: its transcript is not read
@@ -303,11 +303,25 @@ function M.commands(client, since, done)
   end)
   reader.asked[answer] = true
   local function ask()
-    local reading = main_reading(reader)
-    if reading and reading.transcript then
-      reading.transcript:commands(since, answer)
-    else
-      answer(nil)
+    local main = main_reading(reader)
+    if not main or not main.transcript then
+      return answer(nil)
+    end
+    local readings = vim.tbl_filter(function(reading)
+      return reading.transcript ~= nil and not reading.ended
+    end, vim.tbl_values(reader.files))
+    local open, all = #readings, {} ---@type integer, claude-ide.sessions.CommandTime[]
+    for _, reading in ipairs(readings) do
+      reading.transcript:commands(since, function(ran)
+        open = open - 1
+        if not ran and reading == main then
+          return answer(nil)
+        end
+        vim.list_extend(all, ran or {})
+        if open == 0 then
+          answer(all)
+        end
+      end)
     end
   end
   local reading = main_reading(reader)

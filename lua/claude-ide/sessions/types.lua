@@ -227,6 +227,7 @@
 ---@class claude-ide.sessions.CommandTime
 ---@field start integer milliseconds since the epoch
 ---@field end? integer nil: it runs, maybe in the background
+---@field files? string[] absolute paths of the files that it changed, if the CLI names them
 
 ---@class claude-ide.sessions.EndedCalls
 ---@field calls claude-ide.sessions.EndedCall[] in order of their results

@@ -4,7 +4,6 @@ use serde::Serialize;
 
 use super::Index;
 use super::node::Tool;
-use crate::model::ToolStatus;
 use crate::time::Millis;
 
 /// Tools that change no file, or only the one that they name (CLI 2.1.329). Of others nothing is known.
@@ -38,32 +37,34 @@ const HARMLESS: [&str; 26] = [
 ];
 
 /// When such a call ran.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct CommandTime {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CommandTime<'a> {
     /// When it was made.
     pub start: Millis,
     /// When it was over; `None` while it runs, maybe in the background.
     pub end: Option<Millis>,
+    /// The files that it changed, if the CLI says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<&'a [Box<str>]>,
 }
 
 impl Tool {
     /// When it ran, if it may have changed any file.
-    fn command_time(&self) -> Option<CommandTime> {
-        let never_ran = self.end.is_some_and(|end| end.status == ToolStatus::Rejected);
-        if never_ran || HARMLESS.contains(&self.name.as_str()) {
+    fn command_time(&self) -> Option<CommandTime<'_>> {
+        if self.never_ran || HARMLESS.contains(&self.name.as_str()) {
             return None;
         }
         let end = match self.goes_on {
             Some(until) => Some(until).filter(|until| *until < Millis::MAX),
             None => self.end.and_then(|end| end.time),
         };
-        Some(CommandTime { start: self.started.unwrap_or_default(), end })
+        Some(CommandTime { start: self.started.unwrap_or_default(), end, files: self.changed.as_deref() })
     }
 }
 
 impl Index {
     /// When calls ran, at `since` or later, that may have changed any file.
-    pub(crate) fn commands(&self, since: Millis) -> Vec<CommandTime> {
+    pub(crate) fn commands(&self, since: Millis) -> Vec<CommandTime<'_>> {
         let times = self.tools.iter().filter_map(Tool::command_time);
         times.filter(|time| time.end.is_none_or(|end| end >= since)).collect()
     }
@@ -95,9 +96,23 @@ mod tests {
             made(12, "t2", "Bash"),
             ended(15, "t2", r#""toolUseResult":{"stdout":""}"#),
             made(16, "t3", "Bash"),
-            ended(17, "t3", r#""toolUseResult":"Error: it was rejected","toolDenialKind":"user-rejected""#),
+            ended(
+                17,
+                "t3",
+                r#""toolUseResult":"Error: it was rejected","toolDenialKind":"user-rejected","toolDenialBeforeRun":true"#,
+            ),
             made(18, "t4", "mcp__files__write"),
             ended(19, "t4", task),
+            made(20, "t6", "Bash"),
+            ended(21, "t6", r#""toolUseResult":"User rejected tool use","toolDenialKind":"user-rejected""#),
+            made(22, "t7", "Monitor"),
+            ended(23, "t7", r#""toolUseResult":{"taskId":"m1","timeoutMs":20000}"#),
+            made(24, "t8", "Bash"),
+            ended(
+                25,
+                "t8",
+                r#""toolUseResult":{"stdout":"","bashEditDiff":{"files":[],"moreFiles":0,"changedFiles":["/p/a \"b"]}}"#,
+            ),
             made(30, "t5", "Bash"),
         ];
         let dir = tempfile::tempdir().unwrap();
@@ -109,11 +124,14 @@ mod tests {
             let found = transcript.commands(at(since)).into_iter();
             found.map(|time| ((time.start.0 - at(0).0) / 1000, time.end.map(|end| (end.0 - at(0).0) / 1000))).collect()
         };
-        assert_eq!(times(&transcript, 0), [(12, Some(15)), (18, None), (30, None)]);
-        assert_eq!(times(&transcript, 16), [(18, None), (30, None)]);
+        let after = [(20, Some(21)), (22, None), (24, Some(25)), (30, None)];
+        assert_eq!(times(&transcript, 0), [[(12, Some(15)), (18, None)].as_slice(), &after].concat());
+        assert_eq!(times(&transcript, 22), [[(18, None)].as_slice(), &after[1..]].concat());
+        let files: Vec<_> = transcript.commands(at(0)).into_iter().filter_map(|time| time.files).collect();
+        assert_eq!(files, [["/p/a \"b".into()]]);
         std::fs::write(&path, [lines.join("\n").as_str(), over, ""].join("\n")).unwrap();
         transcript.refresh(&Cancel::default()).unwrap();
-        assert_eq!(times(&transcript, 0), [(12, Some(15)), (18, Some(40)), (30, None)]);
-        assert_eq!(times(&transcript, 41), [(30, None)]);
+        assert_eq!(times(&transcript, 40), [(18, Some(40)), (22, None), (30, None)]);
+        assert_eq!(times(&transcript, 41), [(22, None), (30, None)]);
     }
 }

@@ -256,6 +256,8 @@ impl Index {
                 end: None,
                 background: false,
                 goes_on: None,
+                never_ran: false,
+                changed: None,
                 prompt: self.openings.of_call(block.id.text()),
                 sidechain: None,
             });
@@ -294,7 +296,12 @@ impl Index {
                 (false, false) => ToolStatus::Done,
             };
             (tool.result, tool.background) = (Some(at), background && status == ToolStatus::Done);
-            tool.goes_on = head.outcome.0.as_ref().filter(|outcome| outcome.task.is_set()).map(|_| Millis::MAX);
+            let is_interrupt = head.denial.text() == "user-rejected" && !head.denied_before_run.is_true();
+            tool.never_ran = head.denial.is_set() && !is_interrupt;
+            if let Some(outcome) = &head.outcome.0 {
+                tool.goes_on = outcome.goes_on().then_some(Millis::MAX);
+                tool.changed = outcome.changed();
+            }
             tool.end = (!tool.background).then_some(ToolEnd { status, time: head.time() });
             self.agents_touched |= starts_agent(&tool.name) || background;
             let node = tool.node;

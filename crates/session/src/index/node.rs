@@ -44,6 +44,10 @@ pub(crate) struct Tool {
     pub(crate) background: bool,
     /// Of a command that goes on after its result: until when, [`Millis::MAX`] while it does.
     pub(crate) goes_on: Option<Millis>,
+    /// Whether it was refused before it ran.
+    pub(crate) never_ran: bool,
+    /// The files that it changed, if the CLI says it.
+    pub(crate) changed: Option<Box<[Box<str>]>>,
     /// Of a call that starts a subagent: what it is told first.
     pub(crate) prompt: Option<Told>,
     /// The first message of the subagent it started, if that is in the same file (older CLIs).

@@ -36,9 +36,10 @@ local chosen_before = {}
 ---@type table<integer, { writes: integer, tick: integer }?>
 local counted = {}
 
----The number as the last write with autocommands began, with those silent ones. `counted` cannot say whether that write has failed.
----@type table<integer, integer?>
-local writes_before = {}
+---The number as the last write with autocommands began, with those silent ones, and the changedtick of a buffer without changes. `counted`
+---cannot say whether that write has failed.
+---@type table<integer, { writes: integer, tick?: integer }?>
+local before_write = {}
 
 ---Larger files are not compared.
 local MAX_BYTES = 4 * 1024 * 1024
@@ -75,7 +76,18 @@ function M.has_failed(event)
   return event.event == "BufWritePost"
     and is_own_file(event)
     and vim.bo[event.buf].modified
-    and writes_before[event.buf] == writes_of(event.buf)
+    and (before_write[event.buf] or {}).writes == writes_of(event.buf)
+end
+
+---Whether a write had nothing of the user's to write: the buffer was as it had been read or written.
+---@param event { buf: integer, event: string, match: string } of a BufWritePost
+---@return boolean
+function M.had_no_changes(event)
+  local before = before_write[event.buf]
+  return is_own_file(event)
+    and before ~= nil
+    and before.tick == vim.api.nvim_buf_get_changedtick(event.buf)
+    and event.event == "BufWritePost"
 end
 
 ---Whether a BufReadPost or BufWritePost says that the buffer's own file was read or written.
@@ -181,9 +193,11 @@ function M.attach()
   })
   vim.api.nvim_create_autocmd("BufWritePre", {
     group = group,
-    desc = "Claude: note which writes fail",
+    desc = "Claude: note which writes fail or write nothing new",
     callback = function(event)
-      writes_before[event.buf] = writes_of(event.buf)
+      local buf = event.buf
+      local tick = not vim.bo[buf].modified and vim.api.nvim_buf_get_changedtick(buf) or nil
+      before_write[buf] = { writes = writes_of(buf), tick = tick }
     end,
   })
   vim.api.nvim_create_autocmd({ "BufReadPost", "FileChangedShellPost" }, {
@@ -198,7 +212,7 @@ function M.attach()
       seen[event.buf], reported[event.buf] = nil, nil
       if event.event == "BufUnload" then
         chosen[event.buf], chosen_before[event.buf] = nil, nil
-        counted[event.buf], writes_before[event.buf] = nil, nil
+        counted[event.buf], before_write[event.buf] = nil, nil
       end
       without_file[event.buf] = event.event == "BufFilePost" and without_file[event.buf] or nil
     end,
@@ -223,7 +237,7 @@ end
 function M.detach()
   vim.api.nvim_create_augroup("claude-ide.buffer.stamp", { clear = true })
   seen, reported, without_file, chosen, chosen_before = {}, {}, {}, {}, {}
-  counted, writes_before = {}, {}
+  counted, before_write = {}, {}
 end
 
 ---Whether another plugin's autocommand applies to a buffer.

@@ -306,7 +306,8 @@ function M.attach()
     desc = "Claude: attribute the user's writes",
     callback = function(event)
       if not stamp.has_failed(event) then
-        observe.user_wrote(event.match) -- the file written, which with `:w copy` is not the buffer's
+        -- The file written, which with `:w copy` is not the buffer's.
+        observe.user_wrote(event.match, stamp.had_no_changes(event))
       end
     end,
   })

@@ -242,8 +242,11 @@ end
 
 ---Handles a write by the user in this Neovim.
 ---@param path string
-function M.user_wrote(path)
-  shell.user_wrote(path)
+---@param had_no_changes? boolean what the file had before is still whose it was
+function M.user_wrote(path, had_no_changes)
+  if not had_no_changes then
+    shell.user_wrote(path)
+  end
   local file = store.find(path)
   if file and not store.is_landing(file.id) then
     M.look_now(file, "user")

@@ -1,22 +1,20 @@
--- Finds changes by shell commands in a turn: compares checkpoints at its start and end. What changed while no command ran is not Claude's.
+-- Finds changes by shell commands in a turn: compares checkpoints at its start and end. Whose they are: attribution.lua.
 -- Without a known end nothing is compared: changes by others between two prompts must not be attributed to Claude.
 local lazy = require("claude-ide.lazy")
+local attribution = lazy("claude-ide.edits.journal.attribution")
 local checkpoints = lazy("claude-ide.edits.journal.checkpoints")
 local client_transcripts = lazy("claude-ide.sessions.client_transcripts")
 local counted = lazy("claude-ide.base.counted")
-local ide_file = lazy("claude-ide.base.file")
 local notice = lazy("claude-ide.base.notice")
 local paths = lazy("claude-ide.base.path")
 local pending = lazy("claude-ide.edits.journal.pending")
 local server = lazy("claude-ide.server")
+local slice = lazy("claude-ide.base.slice")
 local store = lazy("claude-ide.edits.journal.store")
 local untracked = lazy("claude-ide.edits.journal.untracked")
 local workspace = lazy("claude-ide.server.workspace")
 
 local M = {}
-
----How long after its call a command may still write.
-local AFTER_MS = 1000
 
 ---@class claude-ide.journal.Watched one turn
 ---@field client integer
@@ -80,16 +78,41 @@ local function tell_early(entry, checkpoint)
   )
 end
 
----Whether a file changed while a command ran. Of a file that is gone nothing tells when it went.
----@param path string
----@param ran claude-ide.sessions.CommandTime[]
----@return boolean
-local function changed_by_command(path, ran)
-  local stat = vim.uv.fs_lstat(path)
-  local at = stat and ide_file.changed_at(stat)
-  return vim.iter(ran):any(function(time)
-    return not at or at >= time.start - ide_file.TICK_MS and (not time["end"] or at <= time["end"] + AFTER_MS)
-  end)
+---Tells which files changed in a turn that may be of a command's child, or of others.
+---@param turn integer
+---@param files string[]
+local function tell_unknown(turn, files)
+  local fresh = attribution.note_unknown(turn, files)
+  if fresh[1] then
+    notice.info({
+      attribution.describe(fresh) .. ", so not in the review.",
+      counted(#fresh, "changed file") .. ", maybe of yours: not in the review.",
+    })
+  end
+end
+
+---@class claude-ide.journal.Found what a comparison has found
+---@field left_out string[]
+---@field rest claude-ide.journal.Rest[]
+
+---Those of Claude's commands.
+---@param found claude-ide.journal.Found
+---@param is_claudes fun(path: string): boolean
+---@param done fun(found: claude-ide.journal.Found)
+---@param failed fun()
+local function pick(found, is_claudes, done, failed)
+  slice.run("tell whose changes they are", function(pause)
+    local picked = { left_out = {}, rest = {} } ---@type claude-ide.journal.Found
+    for _, path in ipairs(found.left_out) do
+      picked.left_out[#picked.left_out + 1] = is_claudes(path) and path or nil
+      pause()
+    end
+    for _, item in ipairs(found.rest) do
+      picked.rest[#picked.rest + 1] = is_claudes(item.path) and item or nil
+      pause()
+    end
+    return picked
+  end, done, failed)
 end
 
 ---@param entry claude-ide.journal.Watched
@@ -107,10 +130,20 @@ local function tell_between(entry, from, now, wrote, ran, each, done)
       done()
     end
   end
+  local edited, of_others = {}, {} ---@type table<string, true>, table<string, claude-ide.journal.Whose>
+  for _, file in ipairs(store.files(entry.turn)) do
+    edited[file.real] = true
+  end
+  local judge = attribution.judge(ran, from, edited)
+  local function is_claudes(path)
+    local whose = judge(path)
+    of_others[path] = whose ~= "claude" and whose or nil
+    return whose == "claude"
+  end
   local unwanted = vim.tbl_extend("force", wrote, entry.wrote)
   local function wanted(path)
     local real = paths.real(path)
-    return not unwanted[real] and not entry.wrote[real] and (not ran or changed_by_command(path, ran))
+    return not unwanted[real] and not entry.wrote[real] and is_claudes(path)
   end
   local known = {} ---@type table<string, true>
   ---@param change claude-ide.journal.FoundChange
@@ -123,31 +156,31 @@ local function tell_between(entry, from, now, wrote, ran, each, done)
     open = open + 1
     each(change, entry.turn, one_less)
   end
-  local edited = vim.tbl_map(function(file)
-    return file.real
-  end, store.files(entry.turn))
-  checkpoints.compare(from, now, unwanted, edited, tell_one, function(left_out, rest, too_many)
-    local function by_command(path)
-      return not ran or too_many ~= nil or changed_by_command(path, ran)
-    end
-    store.leave_out(entry.turn, vim.tbl_filter(by_command, left_out))
-    local rest_of_commands = vim.tbl_filter(function(item)
-      return by_command(item.path)
-    end, rest)
-    untracked.add(entry.turn, rest_of_commands)
-    if too_many then
-      notice.warn(
-        ("Claude's commands changed %d files. `:Claude review` shows %d of them."):format(
-          too_many,
-          checkpoints.MAX_FILES
+  checkpoints.compare(from, now, unwanted, vim.tbl_keys(edited), tell_one, function(left_out, rest, too_many)
+    local shown = vim.tbl_count(known)
+    pick({ left_out = left_out, rest = rest }, is_claudes, function(found)
+      store.leave_out(entry.turn, found.left_out)
+      untracked.add(entry.turn, found.rest)
+      local others = vim.tbl_count(of_others)
+      if too_many and #found.left_out + #found.rest > 0 then
+        notice.warn(
+          ("Claude's commands changed %d files. `:Claude review` shows %d of them."):format(
+            too_many - others,
+            shown
+          )
         )
-      )
-    end
-    -- A file that a command changed and an edit restored does not differ, but the edit did not see its contents at the turn's start.
-    local met = vim.tbl_filter(function(path)
-      return not known[path] and wanted(path)
-    end, store.met_in(entry.turn, from.began))
-    checkpoints.held(from, met, tell_one, one_less)
+      end
+      local unknown = vim.tbl_filter(function(path)
+        return of_others[path] == "unknown"
+      end, vim.tbl_keys(of_others))
+      vim.list_extend(unknown, vim.tbl_filter(attribution.named(ran or {}), vim.tbl_keys(unwanted))) -- by both
+      tell_unknown(entry.turn, unknown)
+      -- A file that a command changed and an edit restored does not differ, but the edit did not see its contents at the turn's start.
+      local met = vim.tbl_filter(function(path)
+        return not known[path] and wanted(path)
+      end, store.met_in(entry.turn, from.began))
+      checkpoints.held(from, met, tell_one, one_less)
+    end, one_less)
   end)
 end
 

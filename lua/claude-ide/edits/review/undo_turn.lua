@@ -1,6 +1,7 @@
 -- `:Claude undo`: preview, confirmation, and report.
 local counted = require("claude-ide.base.counted")
 local lazy = require("claude-ide.lazy")
+local attribution = lazy("claude-ide.edits.journal.attribution")
 local border = lazy("claude-ide.ui.border")
 local choose = lazy("claude-ide.ui.choose")
 local guard = lazy("claude-ide.ui.guard")
@@ -28,7 +29,10 @@ local M = {}
 function M.say_nothing(start, otherwise)
   local turns = journal.turns()
   local last = turns[#turns]
-  local count = last and last.left_out or 0
+  local count, unknown = last and last.left_out or 0, last and attribution.unknown(last.id) or {}
+  if count == 0 and unknown[1] then
+    return notice.info(("%s: %s."):format(start, attribution.describe(unknown)))
+  end
   notice.info(count > 0 and {
     ("%s: no copy was made of %s that Claude's last turn changed (too large, or private)."):format(
       start,
@@ -245,7 +249,7 @@ local function yes(undoable, rest)
 end
 
 ---@param results claude-ide.journal.Undone[]
----@param others string[] paths of files that commands changed and the undo leaves
+---@param others table<string, string> files that the undo leaves, and why
 ---@param stopped boolean
 local function report(results, others, stopped)
   local files, names, reasons, unsaved = {}, {}, {}, {}
@@ -269,8 +273,8 @@ local function report(results, others, stopped)
       )
     end
   end
-  for _, path in ipairs(others) do
-    stays(name_of_file(path), "no copy was made")
+  for path, why in vim.spairs(others) do
+    stays(name_of_file(path), why)
   end
   local count = counted(vim.tbl_count(files), "file")
   local but = unsaved[1] and (", not saved in %s"):format(fitting(unsaved, NAMES_WIDTH)) or ""
@@ -300,7 +304,7 @@ local READY = "An undo asks what to undo"
 
 ---Undoes a turn. A large one reports its progress, and `<C-c>` stops it.
 ---@param id integer
----@param others string[] paths of files that commands changed and the undo leaves
+---@param others table<string, string> files that the undo leaves, and why
 local function take_back(id, others)
   local timer, finished = timers.new("say how far an undo is"), false
   local going = undo.turn(id, function(results, stopped)
@@ -340,14 +344,23 @@ local function ask_now(id, client, review_it)
   end
   highlights.define_shared()
   local name = name_of(id)
-  local others = store.left_out(id)
+  local left_out = store.left_out(id)
+  local others = {} ---@type table<string, string>
+  for _, path in ipairs(attribution.unknown(id)) do
+    others[path] = "it may be yours"
+  end
+  for _, path in ipairs(left_out) do
+    others[path] = "no copy was made"
+  end
   -- A picker of the user's may cover the preview: the question tells the same in short.
-  local close = choose.is_plain() and show(preview, name, #others, rest) or function() end
+  local close = choose.is_plain() and show(preview, name, #left_out, rest) or function() end
   local choices = { "Cancel", "Review it first" }
   if #undoable + rest > 0 then
     table.insert(choices, 1, yes(undoable, rest))
   end
-  local left = what_stays(preview, others)
+  local leaves = vim.tbl_keys(others)
+  table.sort(leaves)
+  local left = what_stays(preview, leaves)
   local prompt = ("Undo what %s changed?"):format(name)
   if #left > 0 then
     prompt = ("%s Stays: %s"):format(prompt, fitting(left, NAMES_WIDTH))
