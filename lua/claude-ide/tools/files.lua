@@ -5,7 +5,6 @@ local buffer_format = lazy("claude-ide.editor.buffer.format")
 local disk = lazy("claude-ide.editor.buffer.disk")
 local hidden = lazy("claude-ide.editor.buffer.hidden")
 local ide_format = lazy("claude-ide.editor.format")
-local log = lazy("claude-ide.base.log")
 local patch = lazy("claude-ide.editor.buffer.patch")
 local privacy = lazy("claude-ide.server.privacy")
 local stamp = lazy("claude-ide.editor.buffer.stamp")
@@ -46,11 +45,7 @@ local function write(buf)
     return (tostring(err):gsub("^.-(E%d+: )", "%1"))
   end
   disk.note_agreement(buf)
-  local is_done, complaint =
-    pcall(vim.api.nvim_exec_autocmds, "BufWritePost", { buffer = buf, modeline = false })
-  if not is_done then
-    log.warn("a BufWritePost autocommand failed: %s", tostring(complaint))
-  end
+  disk.emit(buf, "BufWritePost")
   return nil
 end
 

@@ -97,22 +97,28 @@ local function keep_views(buf)
   end
 end
 
+---Runs the autocommands of others; an error of one is theirs.
+---@param buf integer
+---@param event "BufReadPost"|"BufWritePost"|"FileChangedShellPost"
+function M.emit(buf, event)
+  local ok, err = pcall(vim.api.nvim_exec_autocmds, event, { buffer = buf, modeline = false })
+  if not ok then
+    log.warn("a %s autocommand failed: %s", event, tostring(err))
+  end
+end
+
 ---Emits BufReadPost, like Neovim's own reload: linters and similar plugins run on it. The event also stands for opening a file, so the
 ---cursor is kept in every window, and the filetype is not detected and set up again.
 ---@param buf integer loaded, unmodified
 local function emit_read(buf)
   local restore, filetype = keep_views(buf), vim.bo[buf].filetype
-  local ok, err ---@type boolean, any
   option.without_events(OF_OPENING, function()
-    ok, err = pcall(vim.api.nvim_exec_autocmds, "BufReadPost", { buffer = buf, modeline = false })
+    M.emit(buf, "BufReadPost")
     if vim.api.nvim_buf_is_valid(buf) and vim.bo[buf].filetype ~= filetype then
       vim.bo[buf].filetype = filetype -- what the user chose
     end
   end)
   restore()
-  if not ok then
-    log.warn("a BufReadPost autocommand failed: %s", tostring(err))
-  end
 end
 
 ---Puts text read from disk into the buffer, if it differs.
@@ -180,11 +186,7 @@ local function absorb(buf, bytes, stat)
   agreed[buf] = file.key(stat)
   lsp.saved(buf)
   emit_read(buf)
-  local ok, err =
-    pcall(vim.api.nvim_exec_autocmds, "FileChangedShellPost", { buffer = buf, modeline = false })
-  if not ok then
-    log.warn("a FileChangedShellPost autocommand failed: %s", tostring(err))
-  end
+  M.emit(buf, "FileChangedShellPost")
   return true
 end
 
