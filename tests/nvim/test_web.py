@@ -94,8 +94,14 @@ def test_a_small_screen_shows_the_address_alone(start_nvim):
 
 
 CLIPBOARD = """
-function copies(lines) if broken then error("no display") end copied = lines[1] end
-vim.g.clipboard = { name = "stand-in", copy = { ["+"] = copies, ["*"] = copies }, paste = { ["+"] = copies, ["*"] = copies } }
+vim.cmd([[
+  function! Copies(lines, kind) abort
+    if exists("g:broken") | throw "no display" | endif
+    let g:copied = a:lines[0]
+  endfunction
+  let way = {"+": function("Copies"), "*": function("Copies")}
+  let g:clipboard = {"name": "stand-in", "copy": way, "paste": way}
+]])
 """
 
 
@@ -106,11 +112,11 @@ def test_the_address_is_copied_to_the_clipboard_else_to_the_register(start_nvim)
     nvim.wait_screen("#code=")
     nvim.keys("y")
     nvim.wait_notice("The address is in the clipboard.")
-    assert nvim.lua("return { copied:match('^http.*#code=') ~= nil, vim.fn.getreg() }") == [True, "kept"]
-    nvim.lua("broken = true")
+    assert nvim.lua("return { vim.g.copied:match('^http.*#code=') ~= nil, vim.fn.getreg() }") == [True, "kept"]
+    nvim.lua("vim.g.broken = true")
     nvim.keys("y")
     nvim.wait_notice('The address is in register ".')
-    assert nvim.lua("return vim.fn.getreg() == copied") is True
+    assert nvim.lua("return vim.fn.getreg() == vim.g.copied") is True
 
 
 def test_stopping_ends_the_sockets_and_frees_the_port(serve, sessions, project):
