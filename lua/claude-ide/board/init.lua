@@ -22,6 +22,7 @@ local transport = lazy("claude-ide.sessions.transport")
 local waits = lazy("claude-ide.base.waits")
 local winbar = lazy("claude-ide.board.winbar")
 local window = lazy("claude-ide.base.window")
+local window_options = lazy("claude-ide.ui.window_options")
 
 local M = {}
 
@@ -275,9 +276,8 @@ end)
 
 ---@param win integer
 local function set_window_options(win)
-  local wo = vim.wo[win][0]
-  wo.wrap, wo.number, wo.relativenumber, wo.signcolumn, wo.foldcolumn = false, false, false, "no", "0"
-  wo.list, wo.spell, wo.cursorline, wo.colorcolumn, wo.statuscolumn = false, false, true, "", ""
+  local wo = window_options.bare(win)
+  wo.wrap, wo.spell, wo.cursorline = false, false, true
   wo.foldenable, wo.scrolloff, wo.fillchars = false, 0, "eob: "
 end
 

@@ -14,6 +14,7 @@ local transcript = lazy("claude-ide.transcript")
 local transcript_winbar = lazy("claude-ide.transcript.winbar")
 local ui_winbar = lazy("claude-ide.ui.winbar")
 local window = lazy("claude-ide.base.window")
+local window_options = lazy("claude-ide.ui.window_options")
 local zen_mode = lazy("claude-ide.ui.zen_mode")
 
 local M = {}
@@ -51,10 +52,8 @@ local function window_of(buf)
 end
 
 local function dress_prompt(win)
-  local wo = vim.wo[win][0]
-  wo.wrap, wo.linebreak, wo.number, wo.relativenumber = true, true, false, false
-  wo.signcolumn, wo.foldcolumn, wo.foldenable, wo.list, wo.colorcolumn = "no", "0", false, false, ""
-  wo.statuscolumn, wo.conceallevel = "", 0
+  local wo = window_options.bare(win)
+  wo.wrap, wo.linebreak, wo.foldenable, wo.conceallevel = true, true, false, 0
   ui_winbar.hold(win, "%{%v:lua.require'claude-ide.chat.prompt_bar'.text()%}")
 end
 

@@ -6,6 +6,7 @@ local loader = lazy("claude-ide.transcript.loader")
 local phrases = lazy("claude-ide.sessions.phrases")
 local transcript_winbar = lazy("claude-ide.transcript.winbar")
 local ui_winbar = lazy("claude-ide.ui.winbar")
+local window_options = lazy("claude-ide.ui.window_options")
 
 local M = {}
 
@@ -34,11 +35,8 @@ end
 
 ---@param win integer
 function M.set_window_options(win)
-  local wo = vim.wo[win][0]
-  wo.wrap, wo.linebreak, wo.breakindent = true, true, true
-  wo.number, wo.relativenumber, wo.signcolumn, wo.foldcolumn = false, false, "no", "0"
-  wo.list, wo.spell, wo.cursorline, wo.colorcolumn = false, false, false, ""
-  wo.statuscolumn = ""
+  local wo = window_options.bare(win)
+  wo.wrap, wo.linebreak, wo.breakindent, wo.spell, wo.cursorline = true, true, true, false, false
   wo.conceallevel, wo.concealcursor = 2, "" -- the cursor line shows the text as it is yanked
   wo.foldmethod, wo.foldenable, wo.foldminlines = "manual", true, 0
   wo.foldtext = "v:lua.require'claude-ide.transcript.fold'.text()"

@@ -1,4 +1,4 @@
--- Window options for the sides of a diff. Shared by proposals and reviews.
+-- Window options: for the sides of a diff, shared by proposals and reviews; and for windows of ours without the user's columns.
 local lazy = require("claude-ide.lazy")
 local ui_winbar = lazy("claude-ide.ui.winbar")
 
@@ -81,6 +81,16 @@ local listen = require("claude-ide.base.once")(function()
     end,
   })
 end)
+
+---Shows the text without columns beside it, and without marks of blanks.
+---@param win integer
+---@return vim.wo options of the window with its buffer, to set others
+function M.bare(win)
+  local wo = vim.wo[win][0]
+  wo.number, wo.relativenumber, wo.signcolumn, wo.foldcolumn = false, false, "no", "0"
+  wo.statuscolumn, wo.colorcolumn, wo.list = "", "", false
+  return wo
+end
 
 ---Gives a new window the user's global options, and a winbar.
 ---@param win integer

@@ -6,6 +6,7 @@ local buffer_marks = lazy("claude-ide.ui.buffer_marks")
 local chat = lazy("claude-ide.chat")
 local notice = lazy("claude-ide.base.notice")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
+local window_options = lazy("claude-ide.ui.window_options")
 
 local M = {}
 
@@ -78,8 +79,8 @@ function M.read_into(buf, name)
     go_on(buf, it)
   end, { buffer = buf, desc = "Claude Code: resume the session" })
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    local wo = vim.wo[win][0]
-    wo.wrap, wo.linebreak, wo.number, wo.relativenumber, wo.signcolumn = true, true, false, false, "no"
+    local wo = window_options.bare(win)
+    wo.wrap, wo.linebreak = true, true
   end
 end
 

@@ -1,6 +1,7 @@
 -- Tracks lines that Claude works on while the user edits the buffer, and shows progress there.
 local timers = require("claude-ide.base.timer")
 local lazy = require("claude-ide.lazy")
+local highlights = lazy("claude-ide.ui.highlights")
 local patch = lazy("claude-ide.editor.buffer.patch")
 local width = lazy("claude-ide.base.width")
 
@@ -123,7 +124,7 @@ end
 ---@param last integer
 ---@return claude-ide.inline.Spot
 function M.new(buf, first, last)
-  vim.api.nvim_set_hl(0, "ClaudeInlineWorking", { default = true, link = "DiagnosticVirtualTextInfo" })
+  highlights.link({ ClaudeInlineWorking = "DiagnosticVirtualTextInfo" })
   local spot = { buf = buf, since = vim.uv.now() } ---@type claude-ide.inline.Spot
   M.hold(spot, first, last)
   mark(spot, first - 1, last)

@@ -13,6 +13,7 @@ local paste = lazy("claude-ide.terminal.paste")
 local split = lazy("claude-ide.ui.split")
 local terminal_job = lazy("claude-ide.terminal.job")
 local typing = lazy("claude-ide.ui.guard.typing")
+local window_options = lazy("claude-ide.ui.window_options")
 local zen_mode = lazy("claude-ide.ui.zen_mode")
 
 local M = {}
@@ -33,24 +34,9 @@ local window = require("claude-ide.base.window")
 
 ---Disables window options that make no sense in a terminal.
 local function set_window_options(win)
-  local options = {
-    number = false,
-    relativenumber = false,
-    signcolumn = "no",
-    foldcolumn = "0",
-    statuscolumn = "",
-    colorcolumn = "",
-    cursorline = false,
-    cursorcolumn = false,
-    list = false,
-    spell = false,
-    wrap = false,
-    scrolloff = 0,
-    sidescrolloff = 0,
-  }
-  for name, value in pairs(options) do
-    vim.api.nvim_set_option_value(name, value, { scope = "local", win = win })
-  end
+  local wo = window_options.bare(win)
+  wo.cursorline, wo.cursorcolumn, wo.spell, wo.wrap = false, false, false, false
+  wo.scrolloff, wo.sidescrolloff = 0, 0
 end
 
 local function is_scrolled_back(win)

@@ -160,10 +160,8 @@ end
 ---@param win integer
 local function dress_list(view, win)
   window_options.window(win)
-  local wo = vim.wo[win][0]
-  wo.number, wo.relativenumber, wo.signcolumn, wo.foldcolumn = false, false, "no", "0"
-  wo.statuscolumn, wo.wrap, wo.cursorline, wo.list, wo.spell = "", false, true, false, false
-  wo.colorcolumn = ""
+  local wo = window_options.bare(win)
+  wo.wrap, wo.cursorline, wo.spell = false, true, false
   -- Within a column of others Neovim keeps a fixed width where the screen has no room for it, and 0.11 crashes.
   wo.winfixwidth = not place_of(view).shared
 end
