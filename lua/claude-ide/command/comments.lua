@@ -7,7 +7,7 @@ local marks = lazy("claude-ide.comments.marks")
 local modifiers = lazy("claude-ide.ui.modifiers")
 local notice = lazy("claude-ide.base.notice")
 local outbox = lazy("claude-ide.outbox.comments")
-local selected_lines = lazy("claude-ide.ui.selected_lines")
+local prompts = lazy("claude-ide.command.prompts")
 local store = lazy("claude-ide.comments.store")
 local ui_choose = lazy("claude-ide.ui.choose")
 
@@ -22,10 +22,9 @@ local SHOWN_CELLS = 60
 function M.write(words, at)
   if words[1] then
     return comments.write_about(words[1] --[[@as "file"|"all"]])
-  elseif not at.range and vim.api.nvim_get_mode().mode:find("^[vV\22]") then
-    return comments.write(selected_lines())
   end
-  return comments.write(math.min(at.first, at.last), math.max(at.first, at.last))
+  local first, last = prompts.lines_of(at)
+  return comments.write(first or at.first, last or at.last)
 end
 
 ---@param thread claude-ide.comments.Thread

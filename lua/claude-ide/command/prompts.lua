@@ -14,10 +14,11 @@ local terminal_prompt = lazy("claude-ide.chat.inline.terminal_prompt")
 
 local M = {}
 
+---The range of a command, or the selection.
 ---@param at claude-ide.command.Context
----@return integer? first nil: no lines
+---@return integer? first nil: neither
 ---@return integer? last
-local function lines_of(at)
+function M.lines_of(at)
   if at.range then
     return math.min(at.first, at.last), math.max(at.first, at.last)
   elseif vim.api.nvim_get_mode().mode:find("^[vV\22]") then
@@ -32,7 +33,7 @@ end
 ---@return string? reference nil: no lines, or withheld
 ---@return string? why reason if withheld
 function M.reference(at, cwd)
-  local first, last = lines_of(at)
+  local first, last = M.lines_of(at)
   if not first or not last then
     return nil
   end
@@ -125,7 +126,7 @@ function M.edit(_, at)
   if at.rest == "cancel" and not at.range then
     return edit.cancel()
   end
-  local first, last = lines_of(at)
+  local first, last = M.lines_of(at)
   return M.edit_lines(at.rest, first or 1, last or vim.api.nvim_buf_line_count(0))
 end
 
