@@ -8,6 +8,7 @@ local new_ones = lazy("claude-ide.language.diagnostics.new_ones")
 local privacy = lazy("claude-ide.server.privacy")
 local problems = lazy("claude-ide.language.problems")
 local process = lazy("claude-ide.base.process")
+local server = lazy("claude-ide.server")
 local stamp = lazy("claude-ide.editor.buffer.stamp")
 
 local M = {}
@@ -49,9 +50,14 @@ end
 
 ---The buffers whose errors are the user's own. All of them, if the user has saved something and Claude has changed nothing in the turn.
 ---@param snapshot claude-ide.hook_context.Snapshot
+---@param pid integer
 ---@return fun(buf: integer): boolean
-local function users_own(snapshot)
-  local is_idle = next(snapshot.saved) ~= nil and #journal.changes("turn") == 0
+local function users_own(snapshot, pid)
+  local client = vim.iter(server.clients()):find(function(one)
+    return one.pid == pid and not one.mapped
+  end)
+  local scope = client and ("turn %d"):format(client.id) or "turn"
+  local is_idle = next(snapshot.saved) ~= nil and #journal.changes(scope) == 0
   return function(buf)
     return is_idle
       or snapshot.saved[buf] == true and journal.change(vim.api.nvim_buf_get_name(buf), "all") == nil
@@ -59,9 +65,10 @@ local function users_own(snapshot)
 end
 
 ---@param snapshot claude-ide.hook_context.Snapshot
+---@param pid integer
 ---@return string? text nil: there are none
-local function text_since(snapshot)
-  local lines, is_users = {}, users_own(snapshot)
+local function text_since(snapshot, pid)
+  local lines, is_users = {}, users_own(snapshot, pid)
   for _, diagnostic in ipairs(new_ones.since(errors(), vim.deepcopy(snapshot.errors))) do
     local buf = diagnostic.bufnr --[[@as integer]]
     local path = not is_users(buf) and vim.api.nvim_buf_get_name(buf)
@@ -82,7 +89,7 @@ local function tell(pid, done)
     return vim.api.nvim_buf_is_loaded(buf) and snapshot.ticks[buf] ~= vim.api.nvim_buf_get_changedtick(buf)
   end, vim.api.nvim_list_bufs())
   fresh.wait(changed, WAIT_MS, function()
-    local text = text_since(snapshot)
+    local text = text_since(snapshot, pid)
     hook_folder.put("errors." .. pid, "Stop", nil)
     hook_folder.put("errors." .. pid, "Stop", text and hook_folder.bounded(text))
     snapshot.times = snapshot.times + (done() and text and 1 or 0)
