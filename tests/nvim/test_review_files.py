@@ -273,6 +273,24 @@ def test_u_says_which_end_of_an_undone_move_stays(nvim, back_in):
     assert (nvim.project / stays).read_text() == "the user's\n"
 
 
+def test_u_at_one_end_of_an_undone_move_leaves_what_is_not_saved_at_the_other(nvim):
+    going = Turn(nvim, nvim.client)
+    going.edit("b.txt", None)
+    going.edit("moved.txt", B)
+    going.end("b.txt", "moved.txt")
+    review(nvim)
+    nvim.keys("dX")
+    nvim.wait(lambda: waiting(nvim) == [], what="the move to be undone")
+    nvim.wait(lambda: windows(nvim)[2]["name"] == "b.txt", what="the file to be shown")
+    nvim.keys("Gomine<Esc>")
+    nvim.wait("vim.bo.modified and vim.fn.mode() == 'n'", what="the user's line")
+    nvim.lua("Ide.review.show(2)")
+    nvim.keys("u")
+    nvim.wait_notice("b.txt has unsaved changes, so it stays.")
+    assert nvim.lua("return vim.fn.getbufline('b.txt', '$')") == ["mine"]
+    assert (nvim.project / "b.txt").read_text() == B
+
+
 @pytest.mark.every_nvim
 @pytest.mark.parametrize("move", [False, True])
 def test_the_text_of_a_deleted_file_stays_at_the_top_when_it_is_drawn_again(nvim, move):

@@ -261,9 +261,11 @@ local function move_end(move, path)
   if not undone_move(path) then
     return nil, ("%s has changed since the undo, so it stays."):format(paths.short(path))
   elseif path == move.from then
-    local buf = unmodified(path)
+    local buf = buffer.loaded(path)
     local known = buf and written_now(buf)
-    if buf and known and known.before == "none" then
+    if buf and vim.bo[buf].modified then
+      return nil, ("%s has unsaved changes, so it stays."):format(paths.short(path))
+    elseif buf and known and known.before == "none" then
       return delete_again(buf, known)
     end
     return journal_undo.delete(path, move.since)
