@@ -145,6 +145,17 @@ def test_what_claude_has_deleted_or_still_writes_is_not_taken_for_the_users(star
     nvim.wait(lambda: (nvim.project / "b.txt").exists(), what="the file to be back")
 
 
+@pytest.mark.slow
+def test_a_file_that_is_renamed_is_found_however_many_others_were_committed(nvim):
+    (nvim.project / "many").mkdir()
+    for number in range(250):
+        (nvim.project / f"many/{number}.txt").write_text(f"{number}\n")
+    commit(nvim.project)
+    mv(nvim, "b.txt", "sub/new.txt")
+    nvim.cmd("doautocmd FocusGained")
+    nvim.wait(lambda: waiting(nvim) == ["c.txt", "new.txt"], what="the new name")
+
+
 def test_a_search_for_renamed_files_that_fails_is_over(nvim):
     (nvim.project / "new.txt").write_text("new\n")
     nvim.lua("""

@@ -33,11 +33,12 @@ local function new_files(root, since, done)
   vim.list_extend(log, { "-n", tostring(MOST_FILES), ("--since=@%d"):format(math.floor(since / 1000)) })
   git.ask(root, status, function(changed)
     git.ask(root, log, function(committed)
-      local paths = vim.split(committed or "", "\0", { trimempty = true })
+      local paths = {}
       for _, entry in ipairs(vim.split(changed or "", "\0", { trimempty = true })) do
         local is_new = entry:sub(1, 2):find("[?A]") ~= nil
         paths[#paths + 1] = is_new and entry:sub(4) or nil
       end
+      vim.list_extend(paths, vim.split(committed or "", "\0", { trimempty = true })) -- a pull may have brought many
       done(vim.list_slice(paths, 1, MOST_FILES))
     end)
   end)
