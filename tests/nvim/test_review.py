@@ -170,6 +170,16 @@ def test_closing_puts_everything_back(changed, keys):
     assert options == [False, False, "", False]
 
 
+def test_a_write_in_the_list_says_that_it_is_no_file(changed):
+    review(changed)
+    changed.keep_notices()
+    changed.keys("<C-w>t:w<CR>")
+    changed.wait_notice("The list is not a file. `<CR>` goes to the file.")
+    changed.keys(":wall<CR>:let g:done = 1<CR>")
+    changed.wait("vim.g.done == 1")
+    assert len(changed.notices()) == 1 and changed.lua("return vim.v.errmsg") == ""
+
+
 def test_a_deleted_file_comes_back(start_nvim, connect):
     nvim = start_nvim(files={"a.txt": A}, notices=True)
     turn(nvim, connect(nvim), a_txt=None)

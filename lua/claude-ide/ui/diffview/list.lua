@@ -2,9 +2,11 @@
 local lazy = require("claude-ide.lazy")
 local highlights = lazy("claude-ide.ui.highlights")
 local ide_width = lazy("claude-ide.base.width")
+local notice = lazy("claude-ide.base.notice")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local patch = lazy("claude-ide.editor.buffer.patch")
 local paths = lazy("claude-ide.base.path")
+local user_write = lazy("claude-ide.ui.user_write")
 local windows = lazy("claude-ide.ui.diffview.windows")
 
 local M = {}
@@ -79,8 +81,11 @@ function M.make()
     draw_again = function()
       draw_again[buf]()
     end,
-    bo = { undolevels = -1, filetype = "claude-review" },
+    bo = { buftype = "acwrite", undolevels = -1, filetype = "claude-review" },
   })
+  user_write.follow(buf, { desc = "say that a list is no file", still = "the list stays" }, function()
+    notice.info("The list is not a file. `<CR>` goes to the file.")
+  end)
   return buf
 end
 
