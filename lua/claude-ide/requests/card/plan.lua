@@ -70,9 +70,7 @@ end
 local function settle(plan, answer)
   local is_settled = requests.settle(plan, answer)
   if is_settled then
-    closing.by_key(function()
-      close_view(plan)
-    end, KEYS)
+    close_view(plan)
   end
   return is_settled
 end
@@ -194,7 +192,9 @@ local function map(plan)
   local options = {} ---@type claude-ide.ui.key_list.Option[]
   local function on(lhs, desc, run)
     options[#options + 1] = { name = lhs, keys = { lhs }, desc = desc }
-    local guarded = safely.wrap(desc, run)
+    local guarded = safely.wrap(desc, function()
+      closing.by_key(run, lhs)
+    end)
     guard_window.map(plan.buf --[[@as integer]], { lhs }, desc, guarded)
   end
   on("<CR>", "approve the plan", function()
@@ -210,9 +210,7 @@ local function map(plan)
     settle(plan, { outcome = "rejected" })
   end)
   on("q", "decide later", function()
-    closing.by_key(function()
-      ide_window.close(plan.win)
-    end, KEYS)
+    ide_window.close(plan.win)
   end)
   on("g?", "these keys", function()
     local listed = vim.list_extend(vim.list_slice(options), key_list.options("comments"))

@@ -168,14 +168,14 @@ function M.is_typed_into()
   return vim.api.nvim_get_mode().mode:find("^[iRvV\22sS\19]") ~= nil or vim.fn.state("o") ~= ""
 end
 
----Closes a window of ours after a key of the user's in it. One more of its keys does nothing in their file; a program gets all keys.
----@param close fun()
----@param keys string[]
-function M.by_key(close, keys)
+---Runs a key of a window of ours. If that closes the window, the same key once more does nothing in the user's file.
+---@param run fun()
+---@param key string
+function M.by_key(run, key)
   local buf = vim.api.nvim_get_current_buf()
-  close()
-  if vim.api.nvim_get_current_buf() ~= buf and vim.bo.buftype ~= "terminal" then
-    M.mute_keys(keys)
+  run()
+  if vim.api.nvim_get_current_buf() ~= buf and vim.bo.buftype == "" then
+    M.mute_keys({ key })
   end
 end
 
