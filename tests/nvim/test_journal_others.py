@@ -1,5 +1,6 @@
 """What others change while Claude works: only what changed while a command ran may be Claude's."""
 
+import os
 import time
 from datetime import timedelta
 
@@ -166,6 +167,25 @@ def test_a_folder_that_a_command_moves_is_found_whole(claude):
     claude.nvim.wait("#Ide.journal.changes() == 2", what="both names")
     claude.nvim.undo_turn()
     assert (old / "c.txt").exists() and not (new / "c.txt").exists()
+
+
+@pytest.mark.every_nvim
+def test_what_others_change_while_a_call_waits_for_the_user_is_theirs(claude):
+    def asks(status):
+        claude.files.record(
+            os.getpid(), claude.session, status, claude.project, statusUpdatedAt=int(time.time() * 1000)
+        )
+        claude.nvim.wait(f"Ide.sessions.of_client(1).state.activity == '{'working' if status == 'busy' else status}'")
+
+    claude.begin()
+    command = claude.called("", tool="Bash")
+    asks("waiting")
+    claude.write("mine\n", "b.txt")
+    claude.nvim.wait(f"Ide.clock.now() > {time.time() * 1000 + 100}", what="another moment")
+    asks("busy")
+    claude.write("by a command\n", "new.txt")
+    claude.ran(command)
+    claude.end(new_txt=(1, 0))
 
 
 def after_a_command(claude):

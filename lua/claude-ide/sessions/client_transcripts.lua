@@ -24,6 +24,12 @@ local QUIET_MS = 60
 ---How long to look for a transcript that does not exist yet.
 local PATIENCE_MS = 12000
 
+---A call is asked for at once: a question that comes later is about another one.
+local ASKED_MS = 3000
+
+---Questions to the user that are known of a client.
+local MAX_WAITS = 100
+
 ---How long a question waits for a transcript that is found or opened just now: a turn may be over before it is.
 local OPENING_MS = 1000
 
@@ -52,6 +58,7 @@ local OPENING_MS = 1000
 ---@field files table<string, claude-ide.sessions.Reading>
 ---@field seen table<string, true> calls that were told
 ---@field asked table<fun(ran?: claude-ide.sessions.CommandTime[]), true> waiting for an answer
+---@field waits { from: integer, to?: integer }[] when the user was asked whether a call may run, in milliseconds since the epoch
 ---@field opening (fun())[] to be called when its transcript is open, or will not be
 
 ---@type table<integer, claude-ide.sessions.Reader>
@@ -239,6 +246,41 @@ local function find(reader)
   )
 end
 
+---Notes when a session waits for the user.
+---@param reader? claude-ide.sessions.Reader
+---@param state claude-ide.sessions.State
+local function note_wait(reader, state)
+  local last = reader and reader.waits[#reader.waits]
+  if not reader or not state.since then
+    return
+  elseif state.activity == "waiting" and not (last and not last.to) then
+    reader.waits = vim.list_slice(reader.waits, #reader.waits - MAX_WAITS)
+    table.insert(reader.waits, { from = state.since })
+  elseif state.activity ~= "waiting" and last and not last.to then
+    last.to = state.since
+  end
+end
+
+---A call that the user was asked for has run since they answered, if no other call ran meanwhile.
+---@param reader claude-ide.sessions.Reader
+---@param ran claude-ide.sessions.CommandTime[]
+---@return claude-ide.sessions.CommandTime[]
+local function without_waits(reader, ran)
+  for _, wait in ipairs(reader.waits) do
+    local to = wait.to or math.huge
+    local meanwhile = vim.tbl_filter(function(time)
+      return time.start < to and (time["end"] or math.huge) > wait.from
+    end, ran)
+    local asked = meanwhile[1]
+    if #meanwhile == 1 and wait.from >= asked.start and wait.from <= asked.start + ASKED_MS then
+      asked.made, asked.start = asked.start, math.min(to, asked["end"] or to) --[[@as integer]]
+    end
+  end
+  return vim.tbl_filter(function(time)
+    return time.start < math.huge -- else it waits still
+  end, ran)
+end
+
 ---Follows the sessions of connected CLIs.
 local attach = once(function()
   sessions.attach()
@@ -246,6 +288,7 @@ local attach = once(function()
     for _, client in ipairs(server.clients()) do
       if client.pid == change.session.pid then
         M.read(client.id)
+        note_wait(readers[client.id], change.session.state)
       end
     end
   end)
@@ -265,6 +308,7 @@ function M.read(client, session_of, since)
     or {
       client = client,
       opening = {},
+      waits = {},
       session_of = session_of or function()
         local session = sessions.of_client(client)
         return session and session.id
@@ -319,7 +363,7 @@ function M.commands(client, since, done)
         end
         vim.list_extend(all, ran or {})
         if open == 0 then
-          answer(all)
+          answer(without_waits(reader, all))
         end
       end)
     end

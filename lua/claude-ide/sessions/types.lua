@@ -227,6 +227,7 @@
 ---@class claude-ide.sessions.CommandTime
 ---@field start integer milliseconds since the epoch
 ---@field end? integer nil: it runs, maybe in the background
+---@field made? integer when it was made, if it ran only once the user had allowed it
 ---@field files? string[] absolute paths of the files that it changed, if the CLI names them
 
 ---@class claude-ide.sessions.EndedCalls

@@ -56,7 +56,7 @@ end
 function M.judge(ran, from, edited)
   local is_named, first = M.named(ran or {}), math.huge
   for _, time in ipairs(ran or {}) do
-    first = math.min(first, time.start - file.TICK_MS)
+    first = math.min(first, (time.made or time.start) - file.TICK_MS)
   end
   return function(path)
     local real = paths.real(path)
