@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::Index;
 use super::node::Tool;
+use crate::model::RowKind;
 use crate::time::Millis;
 
 /// Tools that change no file, or only the one that they name (CLI 2.1.329). Of others nothing is known.
@@ -49,13 +50,14 @@ pub struct CommandTime<'a> {
 }
 
 impl Tool {
-    /// When it ran, if it may have changed any file.
-    fn command_time(&self) -> Option<CommandTime<'_>> {
+    /// When it ran, if it may have changed any file. One without a result has ended before the next `prompt`, with its CLI.
+    fn command_time(&self, prompt: Option<Millis>) -> Option<CommandTime<'_>> {
         if self.never_ran || HARMLESS.contains(&self.name.as_str()) {
             return None;
         }
         let end = match self.goes_on {
             Some(until) => Some(until).filter(|until| *until < Millis::MAX),
+            None if self.result.is_none() => prompt.filter(|prompt| self.started < Some(*prompt)),
             None => self.end.and_then(|end| end.time),
         };
         Some(CommandTime { start: self.started.unwrap_or_default(), end, files: self.changed.as_deref() })
@@ -65,7 +67,9 @@ impl Tool {
 impl Index {
     /// When calls ran, at `since` or later, that may have changed any file.
     pub(crate) fn commands(&self, since: Millis) -> Vec<CommandTime<'_>> {
-        let times = self.tools.iter().filter_map(Tool::command_time);
+        let mut prompts = self.nodes.iter().rev().filter(|node| node.kind == RowKind::Prompt && !node.side);
+        let prompt = prompts.find_map(|node| node.start);
+        let times = self.tools.iter().filter_map(|tool| tool.command_time(prompt));
         times.filter(|time| time.end.is_none_or(|end| end >= since)).collect()
     }
 }
@@ -133,5 +137,9 @@ mod tests {
         transcript.refresh(&Cancel::default()).unwrap();
         assert_eq!(times(&transcript, 40), [(18, Some(40)), (22, None), (30, None)]);
         assert_eq!(times(&transcript, 41), [(22, None), (30, None)]);
+        let prompt = r#"{"type":"user","uuid":"p","timestamp":"2026-01-19T04:45:50.000Z","message":{"role":"user","content":"go on"}}"#;
+        std::fs::write(&path, [lines.join("\n").as_str(), over, prompt, ""].join("\n")).unwrap();
+        transcript.refresh(&Cancel::default()).unwrap();
+        assert_eq!(times(&transcript, 41), [(22, None), (30, Some(50))], "its CLI was killed");
     }
 }
