@@ -294,3 +294,18 @@ def test_a_session_without_a_transcript_holds_nothing_up(nvim, connect):
     claude.begin()
     claude.write("mine\n", "b.txt")
     claude.end(b_txt=(1, 1))
+
+
+def test_where_there_is_no_repository_it_is_said_that_commands_are_not_seen(start_nvim, connect):
+    claude = Claude(start_nvim(files={"b.txt": "b\n"}, notices=True), connect)
+    nvim = claude.nvim
+    claude.prompt()
+    claude.record("busy")
+    nvim.wait("Ide.journal_store.is_busy(1)", what="the turn to be seen at work")
+    claude.write("by a command\n")
+    claude.record("idle")
+    nvim.wait("not Ide.journal_store.is_busy(1)", what="the end of the turn")
+    for command in ("review", "undo"):
+        nvim.cmd(f"Claude {command}")
+        nvim.wait_notice(f"Nothing to {command}")
+        assert nvim.notices()[-1].endswith("hat commands change is seen only in git repositories.")

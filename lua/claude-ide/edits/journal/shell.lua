@@ -2,6 +2,7 @@
 -- Without a known end nothing is compared: changes by others between two prompts must not be attributed to Claude.
 local lazy = require("claude-ide.lazy")
 local attribution = lazy("claude-ide.edits.journal.attribution")
+local bus = lazy("claude-ide.base.bus")
 local checkpoints = lazy("claude-ide.edits.journal.checkpoints")
 local client_transcripts = lazy("claude-ide.sessions.client_transcripts")
 local counted = lazy("claude-ide.base.counted")
@@ -26,6 +27,20 @@ local M = {}
 
 ---@type table<integer, claude-ide.journal.Watched> by client
 local watched = {}
+
+---Why commands' changes in a turn are not seen.
+---@type table<integer, claude-ide.journal.NoCheckpoint>
+local unseen = {}
+
+bus.on("turn_forgotten", function(turn)
+  unseen[turn] = nil
+end)
+
+---@param turn integer
+---@return claude-ide.journal.NoCheckpoint? why what commands changed in a turn was not seen
+function M.why_unseen(turn)
+  return unseen[turn]
+end
 
 ---@param client claude-ide.Client?
 ---@return string folder
@@ -256,6 +271,7 @@ function M.begin(client, turn, at, works_in, was_running, each)
   checkpoints.take(folder, not is_needed, function(checkpoint, why_not)
     tell_failure(why_not)
     entry.from, entry.first = checkpoint, checkpoint
+    unseen[turn] = why_not
     if checkpoint then
       store.copied_for(turn, checkpoint.began)
     end

@@ -14,6 +14,7 @@ local own = lazy("claude-ide.terminal.own")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local paths = lazy("claude-ide.base.path")
 local phrases = lazy("claude-ide.sessions.phrases")
+local shell = lazy("claude-ide.edits.journal.shell")
 local store = lazy("claude-ide.edits.journal.store")
 local terminals = lazy("claude-ide.terminal")
 local timers = lazy("claude-ide.base.timer")
@@ -33,13 +34,20 @@ function M.say_nothing(start, otherwise)
   if count == 0 and unknown[1] then
     return notice.info(("%s: %s."):format(start, attribution.describe(unknown)))
   end
+  local usual = ("%s: %s"):format(start, otherwise)
+  if count == 0 and last and shell.why_unseen(last.id) == "no repository" then
+    return notice.info({
+      usual .. " What commands change is seen only in git repositories.",
+      start .. ": what commands change is seen only in git repositories.",
+    })
+  end
   notice.info(count > 0 and {
     ("%s: no copy was made of %s that Claude's last turn changed (too large, or private)."):format(
       start,
       counted(count, "file")
     ),
     ("%s: no copy was made of %s."):format(start, counted(count, "changed file")),
-  } or start .. ": " .. otherwise)
+  } or usual)
 end
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.review.undo_turn")
