@@ -6,6 +6,7 @@ modules with many cases that hardly differ: each case runs on one version, picke
 exempts a test from its module's mark.
 """
 
+import functools
 import gc
 import os
 import re
@@ -19,7 +20,7 @@ import pytest
 from harness.cli import Cli, prepare_home
 from harness.client import Client
 from harness.mock_api import MockApi
-from harness.nvim import NAMES, ROOT, VERSIONS, Nvim, binary
+from harness.nvim import NAMES, ROOT, VERSIONS, Nvim, binary, compile_modules
 
 os.environ["GIT_CONFIG_GLOBAL"] = os.devnull  # a fresh machine has no name for commits
 
@@ -193,19 +194,26 @@ def pytest_runtest_makereport(item, call):
     return report
 
 
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory):
+    """A factory: compiled(version) -> the folder of the modules as that Neovim compiles them, once for all of a worker's tests."""
+    return functools.cache(lambda version: compile_modules(version, tmp_path_factory.mktemp("compiled")))
+
+
 @pytest.fixture
-def start_nvim(request, tmp_path, nvim_version):
+def start_nvim(request, tmp_path, nvim_version, compiled):
     """A factory: start_nvim(args, opts, init_lua, env, cwd, files, notices, reads_ahead) -> Nvim.
 
     `opts` goes to setup(), with auto_start off by default; None skips setup(). Several Neovims share the home (as on a
-    user's machine) and, by default, the project. Modules are read ahead, as for a user, without setup(), beside the real CLI,
-    or with `reads_ahead`.
+    user's machine) and, by default, the project. Modules are read from their files, and ahead, as for a user, without setup(),
+    beside the real CLI, or with `reads_ahead`; else they are compiled already.
     """
     started = request.node.stash.setdefault(_started, [])
     is_real = bool(request.node.get_closest_marker("cli"))
 
     def start(args=(), opts=NO_OPTIONS, reads_ahead=is_real, **more) -> Nvim:
-        nvim = Nvim(tmp_path, nvim_version, args=args, opts=opts, reads_ahead=reads_ahead, **more)
+        modules = None if reads_ahead else compiled(nvim_version)
+        nvim = Nvim(tmp_path, nvim_version, args=args, opts=opts, compiled=modules, **more)
         started.append(nvim)
         return nvim
 
@@ -237,13 +245,15 @@ def nvim(request, nvim_version):
 
 
 @pytest.fixture(scope="session")
-def _shared_nvim(tmp_path_factory):
+def _shared_nvim(tmp_path_factory, compiled):
     """One Neovim of each version for all of a worker's tests that leave no trace."""
     shared = {}
 
     def get(version):
         if version not in shared or not shared[version].running():
-            shared[version] = Nvim(tmp_path_factory.mktemp("shared"), version, opts=NO_OPTIONS, reads_ahead=False)
+            shared[version] = Nvim(
+                tmp_path_factory.mktemp("shared"), version, opts=NO_OPTIONS, compiled=compiled(version)
+            )
         return shared[version]
 
     yield get

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from . import PATIENCE, left
+from . import LONGEST, PATIENCE, left
 from .rpc import NvimError, Rpc, RpcTimeout
 from .terminal import Terminal
 
@@ -57,6 +57,15 @@ def binary(version: str) -> Path:
     return path
 
 
+def compile_modules(version: str, folder: Path) -> Path:
+    """Compiles the modules of the plugin and of that Neovim into the folder, for Neovims that read nothing ahead."""
+    write = f"lua {_bytecode('write', folder)}"
+    command = [binary(version), "--clean", "--headless", "--cmd", write, "--cmd", "qall!"]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST, check=True)
+    assert not ran.stderr, ran.stderr
+    return folder
+
+
 class Nvim:
     def __init__(
         self,
@@ -70,7 +79,7 @@ class Nvim:
         cwd: Path | None = None,
         files: Mapping[str, str | bytes] | None = None,
         notices: bool = False,
-        reads_ahead: bool = True,
+        compiled: Path | None = None,
     ) -> None:
         self.version = version
         self.home = directory / "home"
@@ -86,7 +95,7 @@ class Nvim:
             path.write_bytes(content if isinstance(content, bytes) else content.encode())
         config = self.home / ".config" / "nvim" / "init.lua"
         config.parent.mkdir(parents=True, exist_ok=True)
-        config.write_text(_init(opts, f"{_KEEP}.notices() {init_lua}" if notices else init_lua, reads_ahead))
+        config.write_text(_init(opts, f"{_KEEP}.notices() {init_lua}" if notices else init_lua, compiled))
         listen = self._run / "rpc"
         self.terminal = Terminal(
             [binary(version), "-i", "NONE", "--listen", str(listen), *NAMES, *args],
@@ -366,12 +375,20 @@ _NO_REMINDER = {"remind": False}
 """Unless a test sets other options of `review`: notices are those of what it does, none of what waits for a review."""
 
 
-def _init(opts: Mapping[str, object] | None, extra: str, reads_ahead: bool) -> str:
+def _bytecode(does: str, folder: Path) -> str:
+    """A function of `bytecode.lua`, called."""
+    script, *arguments = map(json.dumps, map(str, (ROOT / "tests" / "harness" / "bytecode.lua", folder, ROOT)))
+    return f"dofile({script}).{does}({', '.join(arguments)})"
+
+
+def _init(opts: Mapping[str, object] | None, extra: str, compiled: Path | None) -> str:
     """The init.lua of a test: the minimal one, `setup()` unless skipped, and the test's own lines."""
     parts = [f"dofile({json.dumps(str(ROOT / 'tests' / 'minimal_init.lua'))})", _NO_PROVIDERS]
     if opts is not None:
+        if compiled:
+            parts.append(_bytecode("read", compiled))
         encoded = json.dumps({"auto_start": False, "notebook": _NO_KERNEL, "review": _NO_REMINDER, **opts})
         parts.append(f'require("claude-ide").setup(vim.json.decode([==[{encoded}]==]))')
-        if not reads_ahead:
+        if compiled:
             parts.append(_READS_NOTHING_AHEAD)
     return "\n".join([*parts, extra, ""])
