@@ -364,8 +364,10 @@ _NO_PROVIDERS = "vim.g.loaded_python3_provider = 0"
 """Else each first Python file makes Neovim run `python3`; pyenv's shim alone costs 0.7 s."""
 
 
-_READS_NOTHING_AHEAD = "Ide.library_update.keep = function() end"
-"""Modules are read on first use: reading all of them ahead takes 70 ms of a processor (`tests/bench/run.py --only costs`)."""
+_READS_NOTHING_AHEAD = "Ide.library_update.keep = function() end Ide.library_update.attach = Ide.library_update.keep"
+"""Modules are read on first use: reading all of them ahead takes 70 ms of a processor (`tests/bench/run.py --only costs`), looking
+whether they were updated 5.
+"""
 
 
 _NO_KERNEL = {"kernel": "/nowhere/python"}
