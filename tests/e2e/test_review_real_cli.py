@@ -325,6 +325,19 @@ def test_what_others_change_while_no_command_runs_is_not_claudes(nvim, cli, tmp_
     nvim.wait(lambda: nvim.lua(WAITING) == [["made.txt", 1, 0]], what="what changed while the command ran")
 
 
+def test_what_an_interrupted_command_has_changed_is_shown(nvim, cli):
+    (nvim.project / "src").mkdir()
+    (nvim.project / "src" / "c.txt").write_text("c\n")
+    commit_all(nvim.project)
+    claude = cli(nvim, mode="bypassPermissions", args=("--ide",))
+    command = "git mv src lib; rm b.txt; echo made > made.txt; sleep 60"
+    claude.prompt(call("Bash", command=command, description="Move it"))
+    nvim.wait(lambda: (nvim.project / "made.txt").exists(), what="what the command changes")
+    claude.escape()
+    changed = [["b.txt", 0, 2], ["c.txt", 0, 1], ["c.txt", 1, 0], ["made.txt", 1, 0]]
+    nvim.wait(lambda: sorted(nvim.lua(WAITING)) == changed, what="what the command has changed")
+
+
 def test_a_file_in_utf_16_is_text_from_end_to_end(nvim, cli):
     """The CLI edits it as text, keeps its bytes otherwise, and tells of it in UTF-8 with line feeds (2.1.329)."""
     path = nvim.project / "u.txt"
