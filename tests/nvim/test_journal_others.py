@@ -217,6 +217,16 @@ def test_what_may_be_of_others_is_named_and_stays(claude):
     nvim.wait_notice(f"Nothing to undo: {maybe}.")
 
 
+def test_what_a_commands_child_writes_later_is_named_though_the_user_has_looked(claude):
+    claude.nvim.keep_notices()
+    after_a_command(claude)
+    claude.nvim.lua("known = false Ide.journal.when_known(function() known = true end)")
+    claude.nvim.wait("known", what="all changes so far")
+    claude.write("by a child\n", "b.txt")
+    claude.end()
+    claude.nvim.wait_notice("b.txt changed in Claude's turn after its commands")
+
+
 @pytest.mark.parametrize("has_text", [False, True])
 def test_a_write_after_a_command_hides_its_change_only_with_text_of_the_users(claude, has_text):
     nvim = claude.nvim

@@ -30,11 +30,13 @@ end
 
 ---The files that commands are known to have changed.
 ---@param ran claude-ide.sessions.CommandTime[]
+---@param from claude-ide.journal.Checkpoint those that had ended before do not count
 ---@return fun(real: string): boolean has
-function M.named(ran)
+function M.named(ran, from)
   local names = {} ---@type table<string, true>
   for _, time in ipairs(ran) do
-    for _, name in ipairs(time.files or {}) do
+    local is_later = not time["end"] or time["end"] >= from.at
+    for _, name in ipairs(is_later and time.files or {}) do
       names[paths.real(name)] = true
     end
   end
@@ -49,12 +51,12 @@ function M.named(ran)
   end
 end
 
----@param ran? claude-ide.sessions.CommandTime[] since a checkpoint; nil: not known
+---@param ran? claude-ide.sessions.CommandTime[] those of the turn; nil: not known
 ---@param from claude-ide.journal.Checkpoint
 ---@param edited table<string, true> resolved paths of the files that Claude's own tools have changed in the turn
 ---@return fun(path: string): claude-ide.journal.Whose
 function M.judge(ran, from, edited)
-  local is_named, first = M.named(ran or {}), math.huge
+  local is_named, first = M.named(ran or {}, from), math.huge
   for _, time in ipairs(ran or {}) do
     first = math.min(first, (time.made or time.start) - file.TICK_MS)
   end

@@ -134,7 +134,7 @@ end
 ---@param from claude-ide.journal.Checkpoint
 ---@param now claude-ide.journal.Checkpoint
 ---@param wrote table<string, true> the user's writes before the checkpoint
----@param ran? claude-ide.sessions.CommandTime[] since the first checkpoint; nil: not known
+---@param ran? claude-ide.sessions.CommandTime[] those of the turn; nil: not known
 ---@param each claude-ide.journal.OnFound
 ---@param done fun()
 local function tell_between(entry, from, now, wrote, ran, each, done)
@@ -188,7 +188,7 @@ local function tell_between(entry, from, now, wrote, ran, each, done)
       local unknown = vim.tbl_filter(function(path)
         return of_others[path] == "unknown"
       end, vim.tbl_keys(of_others))
-      vim.list_extend(unknown, vim.tbl_filter(attribution.named(ran or {}), vim.tbl_keys(unwanted))) -- by both
+      vim.list_extend(unknown, vim.tbl_filter(attribution.named(ran or {}, from), vim.tbl_keys(unwanted))) -- by both
       tell_unknown(entry.turn, unknown)
       -- A file that a command changed and an edit restored does not differ, but the edit did not see its contents at the turn's start.
       local met = vim.tbl_filter(function(path)
@@ -212,7 +212,7 @@ local function tell(entry, now, wrote, each, done)
   end
   entry.from = now
   store.copied_for(entry.turn, now.began)
-  client_transcripts.commands(entry.client, from.at, function(ran)
+  client_transcripts.commands(entry.client, (entry.first or from).at, function(ran)
     if ran and not ran[1] then
       return done()
     end
