@@ -2,6 +2,7 @@
 
 import pytest
 from diff_steps import Diffs
+from kernel_steps import alive
 from review_steps import review, turn
 from transcript_steps import ENV
 
@@ -187,3 +188,24 @@ def test_a_session_written_beside_windows_of_ours_restores_those_of_the_user(sta
     assert sorted(restored(after)) == sorted(shown for shown in before if not shown.endswith(")"))
     nvim.cmd("let v:errmsg = '' | silent source Session.vim")
     assert restored(nvim) == before
+
+
+@pytest.mark.parametrize("size", [(8, 40), (20, 60)])
+@pytest.mark.parametrize("shows", ["board", "diff", "transcript"])
+def test_a_terminal_that_dies_ends_neovim_beside_a_file_that_is_not_saved(start_nvim, script, shows, size):
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\n", "b.txt": "one\n"}, env=ENV)
+    nvim.terminal.resize(*size)
+    nvim.wait(lambda: nvim.lua("return { vim.o.lines, vim.o.columns }") == list(size), what="the size")
+    nvim.keys("ix<Esc>")
+    nvim.wait("vim.bo.modified")
+    if shows == "board":
+        nvim.keys(":Claude board<CR>")
+        nvim.wait("vim.bo.filetype == 'claude-board'")
+    elif shows == "transcript":
+        nvim.cmd(f"Claude transcript {script.id}")
+        nvim.wait("vim.bo.filetype == 'claude-transcript'")
+    else:
+        Diffs(nvim).open(1, "b.txt", "two\n")
+    nvim.terminal.hang_up()
+    nvim.terminal.wait_exit()
+    nvim.terminal.wait(lambda: not alive(nvim.server_pid), what="Neovim to end behind its terminal")

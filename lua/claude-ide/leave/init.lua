@@ -78,6 +78,11 @@ end
 
 ---Neovim is exiting, irrevocably.
 function M.now()
+  if not vim.api.nvim_buf_is_loaded(0) then
+    -- Its terminal has died, or it has: all texts are freed. A window that got another buffer would read a file again, and ask about the
+    -- swap file of an unsaved one: nobody answers.
+    return
+  end
   run({
     close_key_list,
     leave_clients,
