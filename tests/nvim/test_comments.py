@@ -228,6 +228,16 @@ def test_a_repeat_comments_on_as_many_lines_and_a_count_says_how_many(start_nvim
     assert nvim.lines() == TEXT.splitlines()
 
 
+def test_a_comment_of_a_range_is_on_that_line_wherever_the_cursor_is(start_nvim):
+    nvim = start(start_nvim)
+    write(nvim, 2, "why?")
+    wait_shown(nvim, (2, "▎you: why? (not sent)"))
+    begin(nvim, "2G:4Claude comment<CR>", "rename<Esc>ZZ")
+    wait_shown(nvim, (2, "▎you: why? (not sent)"), (4, "▎you: rename (not sent)"))
+    begin(nvim, "5G:2Claude comment<CR>", " And how?<Esc>ZZ")
+    wait_shown(nvim, (2, "▎you: why? And how? (not sent)"), (4, "▎you: rename (not sent)"))
+
+
 @pytest.mark.every_nvim
 def test_files_are_completed_in_a_comment(start_nvim):
     nvim = start_nvim(args=["a.txt"], files=FILES | {"helper.txt": ""}, notices=True)

@@ -26,28 +26,29 @@ local OPERATOR = "v:lua.require'claude-ide.comments'.operate"
 
 local SAYS = { before = "when Claude got your comment", after = "now", back = "the file" }
 
+---@param lnum? integer default: that of the cursor
 ---@param on_lines? true not those on the whole file, which stand at its first line
 ---@return string? root
----@return claude-ide.comments.Thread[] threads at the cursor
-local function at_cursor(on_lines)
+---@return claude-ide.comments.Thread[] threads at the line
+local function threads_at(lnum, on_lines)
   local buf = vim.api.nvim_get_current_buf()
   local shown = target.shown_in(buf)
   local threads = {} ---@type claude-ide.comments.Thread[]
-  for _, id in ipairs(shown and marks.at(buf, vim.fn.line(".")) or {}) do
+  for _, id in ipairs(shown and marks.at(buf, lnum or vim.fn.line(".")) or {}) do
     local thread = shown and store.thread(shown.root, id)
     threads[#threads + 1] = thread and (thread.anchor or not on_lines) and thread or nil
   end
   return shown and shown.root, threads
 end
 
----Runs something with the thread at the cursor, of several with the one that the user chooses.
+---Runs something with a thread, of several with the one that the user chooses.
+---@param root? string
+---@param threads claude-ide.comments.Thread[]
 ---@param prompt string
 ---@param run fun(root: string, thread: claude-ide.comments.Thread): boolean?, string?
----@param on_lines? true not with those on the whole file
 ---@return boolean? ok
 ---@return string? err
-local function with_thread(prompt, run, on_lines)
-  local root, threads = at_cursor(on_lines)
+local function with_one(root, threads, prompt, run)
   if not root or not threads[1] then
     return nil, "There is no comment here."
   elseif not threads[2] then
@@ -109,12 +110,12 @@ end
 function M.write(first, last)
   M.attach()
   local buf = vim.api.nvim_get_current_buf()
-  local _, threads = at_cursor(true)
+  local root, threads = threads_at(first, true)
   if first == last and threads[1] then
-    return with_thread("Continue a comment", function(root, thread)
-      continue(last, root, thread)
+    return with_one(root, threads, "Continue a comment", function(in_root, thread)
+      continue(last, in_root, thread)
       return true
-    end, true)
+    end)
   end
   local of = target.of(buf, first, last)
   if not of then
@@ -243,7 +244,8 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.resolve()
-  return with_thread("Resolve a comment", function(root, thread)
+  local here, threads = threads_at()
+  return with_one(here, threads, "Resolve a comment", function(root, thread)
     if thread.state == "draft" then
       return nil, "This comment is not sent. Without words, it is removed."
     end
@@ -255,7 +257,7 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.toggle()
-  local root, threads = at_cursor()
+  local root, threads = threads_at()
   if not root or not threads[1] then
     return nil, "There is no comment here."
   end
@@ -280,7 +282,7 @@ end
 ---@return string? err
 function M.show_since()
   local shown = target.shown_in(vim.api.nvim_get_current_buf())
-  local root, threads = at_cursor()
+  local root, threads = threads_at()
   local thread = vim.iter(threads):find(function(one)
     return one.round ~= nil
   end) --[[@as claude-ide.comments.Thread?]]
@@ -444,7 +446,7 @@ end
 ---@param tour claude-ide.comments.Thread[]
 ---@return integer? index of the step at the cursor
 local function step_here(root, tour)
-  local _, threads = at_cursor()
+  local _, threads = threads_at()
   local here, found = {}, nil ---@type table<integer, true?>, integer?
   for _, thread in ipairs(threads) do
     here[thread.id] = true
