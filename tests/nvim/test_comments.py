@@ -485,6 +485,18 @@ def to_send(nvim):
 
 
 @pytest.mark.every_nvim
+def test_the_message_to_send_is_seen_whole_where_its_lines_are_broken(start_nvim):
+    nvim = start(start_nvim)
+    nvim.terminal.resize(24, 80)
+    nvim.wait("vim.o.columns == 80")
+    write(nvim, 2, "the end of the comment")
+    to_send(nvim)
+    nvim.wait_screen("the end of the comment")
+    hidden = "return vim.api.nvim_win_text_height(0, {}).all - vim.api.nvim_win_get_height(0)"
+    assert nvim.lua(hidden) == -1, "there is room for another line"
+
+
+@pytest.mark.every_nvim
 @pytest.mark.parametrize("keys", ["ZZ", ":w<CR>", ":wq<CR>", "Gox<Esc>:x<CR>"])
 def test_each_way_to_write_the_preview_sends_it(start_nvim, keys):
     nvim = start(start_nvim)

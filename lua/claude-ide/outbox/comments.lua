@@ -106,8 +106,10 @@ local function preview(round, way)
     bo = { buftype = "acwrite", filetype = "markdown" },
     draw_again = function() end,
   })
-  local win = text_float.open(buf, way.title .. " · q not now", #lines + 1)
+  local title = way.title .. " · q not now"
+  local win = text_float.open(buf, title)
   vim.wo[win][0].conceallevel = 0 -- what is shown is what is sent
+  text_float.fit(win, title, 1)
   local written ---@type string? by `:wq`, after which the window is gone
   ---@return string
   local function text()

@@ -51,12 +51,21 @@ function M.place(lines, title)
   })
 end
 
+---Gives a float the height of its text, as the window breaks it.
+---@param win integer
+---@param title string
+---@param spare? integer lines below it
+function M.fit(win, title, spare)
+  local rows = vim.api.nvim_win_text_height(win, {}).all + (spare or 0)
+  vim.api.nvim_win_set_config(win, M.place(rows, title))
+end
+
+---Opens a float of full height: `fit` gives it that of its text.
 ---@param buf integer
 ---@param title string
----@param lines? integer
 ---@return integer win
-function M.open(buf, title, lines)
-  local config = M.place(lines, title)
+function M.open(buf, title)
+  local config = M.place(nil, title)
   config.style = "minimal"
   local win = vim.api.nvim_open_win(buf, file_window.may_focus(), config)
   local wo = vim.wo[win][0]
@@ -77,8 +86,8 @@ function M.show(text, title, filetype)
     lines = lines,
     bo = { bufhidden = "wipe", modifiable = false, filetype = filetype or "markdown" },
   })
-  local win = M.open(buf, title, #lines)
-  vim.api.nvim_win_set_config(win, M.place(vim.api.nvim_win_text_height(win, {}).all, title))
+  local win = M.open(buf, title)
+  M.fit(win, title)
   guard_window.map(buf, { "q", "<Esc>" }, "close this", function()
     ide_window.close(win)
   end)

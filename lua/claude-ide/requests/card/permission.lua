@@ -190,7 +190,8 @@ local function change_and_allow(permission, name)
   end
   mark_hidden(buf)
   local title = (":w allows this %s, :q goes back"):format(name)
-  local win = text_float.open(buf, title, #kept)
+  local win = text_float.open(buf, title)
+  text_float.fit(win, title)
   local text ---@type string? written, and not yet told
   local function allow()
     local told = text
