@@ -205,6 +205,49 @@ def test_what_stands_below_the_last_line_in_the_window_comes_into_sight(start_nv
     assert nvim.lua("return vim.fn.line('w0')") == top
 
 
+MANY = "".join(f"line {lnum}\n" for lnum in range(1, 101))
+# Rows of the window of the comment on the screen, and those of the lines that it is about.
+ROWS = """
+local first, last = ...
+local win = vim.api.nvim_get_current_win()
+local file = vim.fn.win_findbuf(vim.fn.bufnr("many.txt"))[1]
+vim.cmd("redraw")
+local top, height = vim.api.nvim_win_get_position(win)[1], vim.api.nvim_win_get_height(win)
+return { top + 1, top + 2 + height, vim.fn.screenpos(file, first, 1).row, vim.fn.screenpos(file, last, 999).row }
+"""
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("size", [(24, 80), (12, 40)])
+@pytest.mark.parametrize(
+    ("keys", "first", "last"),
+    [
+        ("G:", 100, 100),
+        ("L:", None, None),
+        (":30,33", 30, 33),
+        ("70Gzb:61,70", 61, 70),
+        (":setlocal winbar=many<CR>GVkk:", 98, 100),
+        ("50GLi" + "long " * 20 + "<Esc>:", None, None),
+    ],
+)
+def test_the_window_of_a_comment_covers_none_of_its_lines(start_nvim, keys, first, last, size):
+    nvim = start_nvim(args=["many.txt"], files={"many.txt": MANY, ".git/HEAD": "ref: refs/heads/main\n"})
+    nvim.terminal.resize(*size)
+    nvim.wait(lambda: nvim.lua("return { vim.o.lines, vim.o.columns }") == list(size), what="the size")
+    nvim.lua(PAUSES)
+    for words in ("one", "<CR>more" * 14):
+        begin(nvim, f"{keys}Claude comment<CR>" if words == "one" else "", words)
+        nvim.wait(f"pauses > 0 and #vim.fn.getline('.') == {3 if words == 'one' else 4}", what="the comment to be kept")
+        if last is None:
+            first = last = nvim.lua("return vim.fn.line('.', vim.fn.win_findbuf(vim.fn.bufnr('many.txt'))[1])")
+        top, bottom, begins, ends = nvim.lua(ROWS, first, last)
+        if last - first > size[0] - 8:
+            begins = ends  # there is no room for all of the lines and the window
+        assert 0 < begins <= ends < top or 0 < top <= bottom < begins, (words, top, bottom, begins, ends)
+        assert bottom < size[0]
+        nvim.lua("pauses = 0")
+
+
 def test_a_short_text_leaves_its_room_to_the_answer(start_nvim, connect_agent):
     nvim = start(start_nvim)
     agent = connect_agent(nvim)

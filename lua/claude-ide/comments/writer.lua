@@ -16,6 +16,8 @@ local user_write = lazy("claude-ide.ui.user_write")
 local M = {}
 
 local WIDTH, HEIGHT, MOST_HEIGHT = 72, 3, 12
+---Rows of its border.
+local BORDER = 2
 ---Above the floats that show a diff.
 local ZINDEX = 60
 ---After a key.
@@ -24,6 +26,7 @@ local PAUSE_MS = 150
 ---@class claude-ide.comments.Draft
 ---@field buf integer
 ---@field win integer
+---@field most integer lines that have room
 ---@field is_typing? boolean
 ---@field cursor? [integer, integer] where it is being typed
 ---@field stop fun() ends its timer
@@ -91,9 +94,39 @@ end
 ---@param one claude-ide.comments.Draft
 local function resize(one)
   if vim.api.nvim_win_is_valid(one.win) then
-    local height = vim.api.nvim_win_text_height(one.win, {}).all
-    vim.api.nvim_win_set_config(one.win, { height = math.max(math.min(height, MOST_HEIGHT), HEIGHT) })
+    local height = math.min(vim.api.nvim_win_text_height(one.win, {}).all, one.most)
+    vim.api.nvim_win_set_config(one.win, { height = math.max(height, HEIGHT) })
   end
+end
+
+---The place below lines of the current window, without room there above them. Brings the last one into sight.
+---@param first integer from 1
+---@param last integer
+---@return vim.api.keyset.win_config
+---@return integer room for lines of text
+local function beside(first, last)
+  local win, bottom = vim.api.nvim_get_current_win(), vim.o.lines - vim.o.cmdheight
+  ---@param lnum integer
+  ---@param col integer
+  ---@return integer row on the screen from 1; 0: out of sight
+  local function row_of(lnum, col)
+    vim.fn.line("w$") -- else Neovim takes the rows that it drew last
+    return vim.fn.screenpos(win, lnum, col).row
+  end
+  if row_of(last, vim.v.maxcol) == 0 then
+    vim.cmd("normal! m'")
+    vim.api.nvim_win_set_cursor(win, { last, 0 })
+  end
+  local end_row = row_of(last, vim.v.maxcol)
+  local below, above = bottom - end_row - BORDER, row_of(first, 1) - 1 - BORDER
+  if below < HEIGHT and above >= HEIGHT then
+    return { bufpos = { first - 1, 0 }, anchor = "SW", row = 0 }, above
+  elseif below < HEIGHT then
+    vim.api.nvim_win_set_cursor(win, { last, 0 })
+    ide_window.scroll_to_row(math.max(vim.fn.winline() + below - HEIGHT, 1))
+  end
+  return { bufpos = { last - 1, 0 }, row = math.max(end_row - row_of(last, 1), 0) + 1 },
+    math.max(below, HEIGHT)
 end
 
 ---Lets `.` open a comment on as many lines from the cursor on. It would insert the words that were typed last.
@@ -145,22 +178,24 @@ end
 
 ---@param one claude-ide.comments.Draft
 ---@param title string
----@param bufpos? [integer, integer] nil: at the top of the current window
-local function show(one, title, bufpos)
-  one.win = vim.api.nvim_open_win(one.buf, true, {
-    relative = "win",
-    win = vim.api.nvim_get_current_win(),
-    bufpos = bufpos,
-    row = 1,
-    col = 0,
-    width = math.max(math.min(WIDTH, vim.api.nvim_win_get_width(0) - 4), 20),
-    height = HEIGHT,
-    border = border(),
-    title = (" %s "):format(title),
-    footer = " ZZ keep · empty removes ",
-    style = "minimal",
-    zindex = ZINDEX,
-  })
+---@param place vim.api.keyset.win_config in the current window
+local function show(one, title, place)
+  one.win = vim.api.nvim_open_win(
+    one.buf,
+    true,
+    vim.tbl_extend("error", place, {
+      relative = "win",
+      win = vim.api.nvim_get_current_win(),
+      col = 0,
+      width = math.max(math.min(WIDTH, vim.api.nvim_win_get_width(0) - 4), 20),
+      height = HEIGHT,
+      border = border(),
+      title = (" %s "):format(title),
+      footer = " ZZ keep · empty removes ",
+      style = "minimal",
+      zindex = ZINDEX,
+    })
+  )
   local wo = vim.wo[one.win][0]
   wo.wrap, wo.linebreak = true, true
 end
@@ -183,7 +218,8 @@ function M.show_again()
   elseif not M.has_lost_window() then
     return M.close()
   end
-  show(one, "Comment")
+  one.most = MOST_HEIGHT
+  show(one, "Comment", { row = 1 })
   resize(one)
   if one.cursor then
     pcall(vim.api.nvim_win_set_cursor, one.win, one.cursor)
@@ -276,6 +312,8 @@ function M.open(opts, lnum, title)
     bo = { buftype = "acwrite", filetype = "markdown" },
     draw_again = function() end,
   }
+  local count = opts.count or 1
+  local place, room = beside(lnum - count + 1, lnum)
   local buf = own_buffer.create(buffer_opts)
   ---@type claude-ide.comments.Draft
   local one = {
@@ -285,11 +323,12 @@ function M.open(opts, lnum, title)
     begin = opts.begin,
     root = opts.root,
     kept = opts.words,
-    count = opts.count or 1,
+    count = count,
+    most = math.min(room, MOST_HEIGHT),
     operator = opts.operator,
     stop = function() end,
   }
-  show(one, title, { lnum - 1, 0 })
+  show(one, title, place)
   draft = one
   -- `ZZ` as it is would close the comment after the next keys, of which one may be `.`.
   local option = { name = "close", keys = { "ZZ", "q" }, desc = "keep the comment" }
