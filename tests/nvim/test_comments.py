@@ -189,6 +189,17 @@ def test_a_deleted_line_is_not_taken_for_one_that_looks_alike(start_nvim):
     wait_shown(nvim, (1, "▎you: one (not sent)"), (5, "▎you: two (not sent)"))
 
 
+@pytest.mark.every_nvim
+def test_the_first_comment_of_a_file_is_cut_beside_its_sign(start_nvim):
+    nvim = start(start_nvim)
+    nvim.terminal.resize(20, 60)
+    nvim.wait("vim.o.columns == 60")
+    write(nvim, 2, "why not two? " * 6)
+    nvim.wait_screen(re.compile(r"▎you: why not two\?.*… \(not sent\)"))
+    nvim.cmd("set number")
+    nvim.wait_screen(re.compile(r"▎you: why not two\?.*… \(not sent\)"))
+
+
 def test_what_stands_below_the_last_line_in_the_window_comes_into_sight(start_nvim):
     many = "".join(f"line {lnum}\n" for lnum in range(1, 101))
     nvim = start_nvim(args=["many.txt"], files={"many.txt": many, ".git/HEAD": "ref: refs/heads/main\n"})

@@ -61,9 +61,13 @@ local marks = {}
 ---@type table<integer, claude-ide.comments.Text?>
 local texts = {}
 
----Buffers that were drawn in diff mode.
----@type table<integer, boolean?>
-local drawn_level = {}
+---@class claude-ide.comments.How
+---@field is_level boolean in diff mode
+---@field cells integer
+
+---How buffers were drawn.
+---@type table<integer, claude-ide.comments.How?>
+local drawn = {}
 
 ---Threads that are shown whole. A resolved one is shown if it was unfolded as such.
 ---@type table<string, true|"resolved"|nil>
@@ -250,13 +254,19 @@ local function is_level(buf)
 end
 
 ---@param buf integer
+---@return claude-ide.comments.How
+local function how_to_draw(buf)
+  return { is_level = is_level(buf), cells = cells_of(buf) }
+end
+
+---@param buf integer
 ---@param shown claude-ide.comments.Shown
 ---@param placed claude-ide.comments.Placed
----@param cells integer
+---@param how claude-ide.comments.How
 ---@param thread? claude-ide.comments.Thread
 ---@param below table<integer, { [1]: string, [2]: string }[][]> lines to draw below each row
 ---@return claude-ide.comments.Mark?
-local function put(buf, shown, placed, cells, thread, below)
+local function put(buf, shown, placed, how, thread, below)
   local name = thread and store.name(shown.root, thread.id) or ""
   if not thread or thread.state == "resolved" and unfolded[name] ~= "resolved" then
     return nil
@@ -267,12 +277,12 @@ local function put(buf, shown, placed, cells, thread, below)
   -- The last line has the words, the first one the extmark that is followed.
   local bottom = math.min(placed.first + math.max(placed.count, 1) - 1, last_row)
   local is_whole = unfolded[name] ~= nil
-  local words = not is_whole and brief(shown.root, thread, placed.kind, cells)
-  if words and drawn_level[buf] then
+  local words = not is_whole and brief(shown.root, thread, placed.kind, how.cells)
+  if words and how.is_level then
     local at_end = { virt_text = words, virt_text_pos = "eol", priority = PRIORITY }
     vim.api.nvim_buf_set_extmark(buf, namespace, bottom, 0, at_end)
   else
-    local lines = words and { words } or whole(shown.root, thread, placed.kind, cells)
+    local lines = words and { words } or whole(shown.root, thread, placed.kind, how.cells)
     below[bottom] = vim.list_extend(below[bottom] or {}, lines)
   end
   local extmark = vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, {
@@ -434,15 +444,15 @@ function M.draw(buf)
   local places = store.place(shown, followed, passing, target.text(buf))
   follow_found(buf, places, followed)
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
-  local cells, found = cells_of(buf), {} ---@type integer, claude-ide.comments.Mark[]
-  drawn_level[buf] = is_level(buf)
+  local how, found = how_to_draw(buf), {} ---@type claude-ide.comments.How, claude-ide.comments.Mark[]
+  drawn[buf] = how
   local by_id = {} ---@type table<integer, claude-ide.comments.Thread>
   for _, thread in ipairs(store.of_text(shown)) do
     by_id[thread.id] = thread
   end
   local below = {} ---@type table<integer, { [1]: string, [2]: string }[][]>
   for _, placed in ipairs(places) do
-    found[#found + 1] = put(buf, shown, placed, cells, by_id[placed.id], below)
+    found[#found + 1] = put(buf, shown, placed, how, by_id[placed.id], below)
   end
   for row, lines in pairs(below) do -- one mark a row: Neovim draws the lines of several in an order of its own
     vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, { virt_lines = lines, priority = PRIORITY })
@@ -596,15 +606,11 @@ M.attach = require("claude-ide.base.once")(function()
     M.draw
   )
   on({ "TextChanged", "InsertLeave" }, "follow the lines of comments", draw_in_a_pause)
-  -- Diff mode and folds come and go without events.
+  -- Diff mode, folds and columns beside the text come and go without events: the first sign brings one.
+  local on_screen = {} ---@type table<integer, true?>
   redraw.on(namespace, "draw comments", {
     on_win = function(_, win, buf, top, bottom)
-      if marks[buf] and drawn_level[buf] ~= is_level(buf) then
-        drawn_level[buf] = is_level(buf)
-        vim.schedule(function()
-          M.draw(buf)
-        end)
-      end
+      on_screen[buf] = marks[buf] and true
       folded = marks[buf] and count_folded(win, buf, top, bottom) or {}
       return next(folded) ~= nil
     end,
@@ -616,9 +622,21 @@ M.attach = require("claude-ide.base.once")(function()
         vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, hint)
       end
     end,
+    on_end = function()
+      for buf in pairs(on_screen) do
+        local how = how_to_draw(buf)
+        if not vim.deep_equal(drawn[buf], how) then
+          drawn[buf] = how
+          vim.schedule(function()
+            M.draw(buf)
+          end)
+        end
+      end
+      on_screen = {}
+    end,
   })
   on("BufWipeout", "forget the comments of a buffer", function(buf)
-    marks[buf], drawn_level[buf] = nil, nil
+    marks[buf], drawn[buf] = nil, nil
   end)
   M.refresh()
 end)
