@@ -119,6 +119,36 @@ def test_a_terminal_beside_a_window_that_is_zoomed_has_its_width_the_next_time(t
 
 
 @pytest.mark.every_nvim
+@pytest.mark.parametrize("steps", ["wincmd K", "1wincmd w | quit | new a.txt"])
+def test_a_terminal_that_was_as_wide_as_the_screen_has_its_width_the_next_time(terminal, steps):
+    nvim, _ = terminal("")
+    nvim.cmd(steps)
+    nvim.wait("vim.fn.winlayout()[1] == 'col'", what="the terminal above or below the file")
+    hide(nvim, 1)
+    nvim.cmd("Claude")
+    nvim.wait("vim.bo.buftype == 'terminal' and vim.api.nvim_win_get_width(0) == 56", what="its share")
+
+
+@pytest.mark.every_nvim
+def test_a_terminal_that_the_user_has_zoomed_leaves_the_others_room_the_next_time(terminal):
+    nvim, _ = terminal("set winwidth=1")
+    nvim.keys("<C-w>|")
+    nvim.wait("vim.api.nvim_win_get_width(0) > 130", what="all columns for the terminal")
+    hide(nvim, 1)
+    nvim.cmd("Claude")
+    nvim.wait("vim.bo.buftype == 'terminal' and vim.api.nvim_win_get_width(0) < 130", what="room for the file")
+    assert sizes(nvim)["a.txt"][0] >= 19
+
+
+@pytest.mark.every_nvim
+def test_a_file_in_the_window_of_the_terminal_has_no_fixed_width(terminal):
+    nvim, _ = terminal("")
+    nvim.keys(":edit b.txt<CR>")
+    nvim.wait("vim.fn.expand('%:t') == 'b.txt'")
+    nvim.wait("not vim.wo.winfixwidth")
+
+
+@pytest.mark.every_nvim
 def test_all_give_room_to_the_log_in_proportion(start_nvim):
     nvim = start_nvim(files=FILES, args=["a.txt"])
     nvim.cmd("split b.txt | resize 8")

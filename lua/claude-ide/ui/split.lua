@@ -3,6 +3,7 @@
 -- and the last one takes the rest: sizing a window that stands alone would size the command line. Sizes are restored in the same tree
 -- only. A window keeps the size that the user gave it. A smaller one, for lack of room or for another window's zoom, is not the user's.
 local lazy = require("claude-ide.lazy")
+local buffer_marks = lazy("claude-ide.ui.buffer_marks")
 local modifiers = lazy("claude-ide.ui.modifiers")
 local option = lazy("claude-ide.base.option")
 local safely = lazy("claude-ide.base.safely")
@@ -268,7 +269,16 @@ local function new(wanted)
   return { axis = axis, wanted = wanted, given = share, cells = 0, total = 0 }
 end
 
----Whether it is where it was opened: among others, and on that side of the window that gives it room.
+---The cells of all splits of its tab page.
+---@param win integer
+---@param at claude-ide.ui.AtSide
+---@return integer
+local function total_of(win, at)
+  local layout = M.layout(vim.api.nvim_win_get_tabpage(win))
+  return extent(layout.tree, at.axis, layout[at.axis.along])
+end
+
+---Whether it is where it was opened: beside others along its axis, and on that side of the window that gives it room.
 ---@param win integer
 ---@param at claude-ide.ui.AtSide
 ---@return boolean
@@ -278,7 +288,7 @@ local function stands(win, at)
   end
   local host, tab = at.wanted.beside, vim.api.nvim_win_get_tabpage(win)
   if not host then
-    return #window.splits(tab) > 1
+    return at.axis.get(win) < total_of(win, at)
   elseif not vim.api.nvim_win_is_valid(host) or vim.api.nvim_win_get_tabpage(host) ~= tab then
     return false
   end
@@ -306,15 +316,16 @@ end
 ---@return integer
 local function cells_of(at, win)
   local wanted, room = at.wanted, room_of(at, win)
-  if at.given and not wanted.beside then
-    return math.max(math.floor(room * at.given + 0.5), 1)
-  end
   local least, cells = wanted.least[at.axis.total], at.given or wanted.size ---@type integer, number|fun(win: integer): integer
   if type(cells) == "function" then
     cells = cells(win or wanted.beside --[[@as integer]])
   end
   cells = cells < 1 and math.floor(room * cells + 0.5) or math.floor(cells)
-  return math.max(math.min(cells, room - (wanted.rest or least)), math.min(least, math.floor(room / 2)), 1)
+  local own_least = math.min(least, math.floor(room / 2))
+  if at.given and not wanted.beside then
+    own_least = math.min(own_least, cells)
+  end
+  return math.max(math.min(cells, room - (wanted.rest or least)), own_least, 1)
 end
 
 ---The cells of windows that it has given room along the axis.
@@ -329,15 +340,6 @@ local function given_away(win, at)
     end
   end
   return cells
-end
-
----The cells of all splits of its tab page.
----@param win integer
----@param at claude-ide.ui.AtSide
----@return integer
-local function total_of(win, at)
-  local layout = M.layout(vim.api.nvim_win_get_tabpage(win))
-  return extent(layout.tree, at.axis, layout[at.axis.along])
 end
 
 ---@param win integer
@@ -398,9 +400,12 @@ local function keep_sizes()
   local wanted = { row = {}, col = {} } ---@type table<"row"|"col", table<integer, integer>>
   local beside = {} ---@type table<integer, claude-ide.ui.AtSide>
   for win, at in pairs(at_side) do
+    local is_here = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_tabpage(win) == tab
     if not vim.api.nvim_win_is_valid(win) then
       at_side[win] = nil
-    elseif vim.api.nvim_win_get_tabpage(win) == tab and stands(win, at) then
+    elseif is_here and not stands(win, at) then
+      at.total = 0 -- what it gets when it stands there again is not of the user's making
+    elseif is_here then
       note(win, at)
       is_one_here = true
       local is_other_room = at.total ~= total_of(win, at)
@@ -429,7 +434,30 @@ local function keep_sizes()
   latest[tab] = is_one_here and M.layout(0) or nil
 end
 
+---@param win integer
+local function leave_to_user(win)
+  at_side[win] = nil
+  vim.wo[win].winfixwidth, vim.wo[win].winfixheight = false, false
+end
+
+local function leave_windows_of_files()
+  for win, at in pairs(at_side) do
+    if
+      at.wanted.fixed
+      and vim.api.nvim_win_is_valid(win)
+      and not buffer_marks.kind(vim.api.nvim_win_get_buf(win))
+    then
+      leave_to_user(win)
+    end
+  end
+end
+
 local listen = require("claude-ide.base.once")(function()
+  vim.api.nvim_create_autocmd("BufWinEnter", {
+    group = vim.api.nvim_create_augroup("claude-ide.ui.split.files", { clear = true }),
+    desc = "Claude Code: leave windows that show a file to the user",
+    callback = vim.schedule_wrap(leave_windows_of_files), -- a prompt gives files another window
+  })
   vim.api.nvim_create_autocmd({ "WinResized", "VimResized", "TabEnter" }, {
     group = vim.api.nvim_create_augroup("claude-ide.ui.split", { clear = true }),
     desc = "Claude Code: keep the room of windows",
@@ -510,7 +538,9 @@ function M.keep(win, wanted)
     fit(win, at)
   else
     at.total, at.after = total_of(win, at), M.layout(0)
-    note(win, at)
+    if stands(win, at) then
+      note(win, at)
+    end
     at.made = at.cells
   end
 end
@@ -557,9 +587,8 @@ function M.vacate(win, buf)
       return other > 0 and vim.bo[other].buflisted
     end)
     or vim.api.nvim_create_buf(true, false)
-  at_side[win] = nil
-  local wo = vim.wo[win]
-  wo.winfixwidth, wo.winfixheight, wo[0].winfixbuf = false, false, false
+  leave_to_user(win)
+  vim.wo[win][0].winfixbuf = false
   vim.api.nvim_win_set_buf(win, buf)
 end
 
