@@ -458,3 +458,80 @@ def test_a_mapping_that_opens_nothing_leaves_the_mode(start_nvim):
     nvim.wait(nvim.notices)
     nvim.keys(" and two")
     nvim.wait("vim.api.nvim_get_current_line() == 'one and twoone'")
+
+
+# ── the command-line window ──
+
+WITH_WINDOWS = (
+    "",
+    "--continue",
+    "open",
+    "toggle",
+    "new",
+    "list",
+    "worktree a",
+    "focus",
+    "hide",
+    "close",
+    "chat",
+    "edit words",
+    "ask words",
+    "prompt words",
+    "decide",
+    "hooks",
+    "diffs",
+    "review",
+    "comment",
+    "comments",
+    "follow next",
+    "undo",
+    "resolve",
+    "sessions",
+    "board",
+    "grep words",
+    "transcript",
+    "serve url",
+    "context",
+    "mcp",
+    "kernel log",
+    "log",
+    "health",
+)
+WITHOUT_WINDOWS = {
+    "connect": "Port",
+    "status": "",
+    "add a.txt": "Queued for Claude",
+    "send": "",
+    "accept": "No open diffs.",
+    "reject": "No open diffs.",
+    "follow": "",
+    "follow stop": "",
+    "selection": "Selection on",
+    "serve": "The web page is on port",
+    "serve stop": "The web page is closed.",
+    "kernel": "",
+    "restart": "",
+    "disconnect": "",
+}
+
+
+@pytest.mark.every_nvim
+def test_in_the_command_line_window_a_command_opens_no_window_and_says_why(start_nvim, sessions, project):
+    sessions.write(project, ("one", "two"), title="A title")
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\n"}, opts={"auto_start": False}, notices=True)
+    nvim.lua("Ide.log.error('a first line')")
+    nvim.keys("q:")
+    nvim.wait("vim.fn.getcmdwintype() == ':'")
+    wins, tabs = nvim.lua("return { #vim.api.nvim_list_wins(), #vim.api.nvim_list_tabpages() }")
+    for count, command in enumerate(WITH_WINDOWS, 1):
+        nvim.keys(f":Claude {command}<CR>")
+        nvim.wait(lambda count=count: len(nvim.notices()) >= count, what=f"a word about {command}")
+        assert nvim.notices()[count - 1 :] == ["Close the command-line window first: `:q`, or `<C-c>` twice."], command
+    for command, part in WITHOUT_WINDOWS.items():
+        before = len(nvim.notices())
+        nvim.cmd(f"Claude {command}")
+        said = nvim.notices()[before:]
+        assert not any("E11" in text or "has more" in text for text in said), (command, said)
+        assert any(part in text for text in said) or not part, (command, said)
+    assert nvim.lua("return { #vim.api.nvim_list_wins(), #vim.api.nvim_list_tabpages() }") == [wins, tabs]
+    assert nvim.lua("return vim.fn.getcmdwintype()") == ":"

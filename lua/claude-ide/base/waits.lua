@@ -151,7 +151,7 @@ end
 ---@return string? reason for the user; nil: windows can be opened
 function M.why_locked()
   if vim.fn.getcmdwintype() ~= "" then
-    return "Close the command-line window first."
+    return "Close the command-line window first: `:q`, or `<C-c>` twice."
   end
   return buffers_are_locked() and "No window can be opened now." or nil
 end

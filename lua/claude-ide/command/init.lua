@@ -10,6 +10,7 @@ local notice = lazy("claude-ide.base.notice")
 local server = lazy("claude-ide.command.server")
 local terminal = lazy("claude-ide.terminal")
 local update = lazy("claude-ide.library.update")
+local waits = lazy("claude-ide.base.waits")
 local window = lazy("claude-ide.base.window")
 
 require("claude-ide.app")
@@ -73,6 +74,11 @@ local function in_normal_mode(run)
   return true
 end
 
+---@return string? why no window can be opened, entered or closed
+local function in_command_line_window()
+  return vim.fn.getcmdwintype() ~= "" and waits.why_locked() or nil
+end
+
 ---@return claude-ide.command.Sub? sub
 local function find(word)
   for _, sub in ipairs(require("claude-ide.command.registry")) do
@@ -130,6 +136,13 @@ local function escape(word)
   return (word:gsub("[%s\"'\\]", "\\%0"))
 end
 
+---@param words? true|string[] true: with any
+---@param word? string
+---@return boolean
+local function is_for(words, word)
+  return words == true or words ~= nil and vim.list_contains(words, word)
+end
+
 ---`:Claude …`
 ---@param args vim.api.keyset.create_user_command.command_args
 function M.run(args)
@@ -138,9 +151,13 @@ function M.run(args)
     before, is_set = modifiers.set(args.smods), true
     local words = split(args.args)
     local word = words[1]
-    if not word then
-      return terminal.toggle()
-    elseif vim.startswith(word, "-") then
+    if not word or vim.startswith(word, "-") then
+      local why = in_command_line_window()
+      if why then
+        return nil, why
+      elseif not word then
+        return terminal.toggle()
+      end
       return command_terminal.toggle(words)
     end
     local sub = find(word)
@@ -158,8 +175,11 @@ function M.run(args)
     local run = function()
       return sub.run(rest, context(args))
     end
-    local shows = sub.shows == true or (type(sub.shows) == "table" and vim.list_contains(sub.shows, rest[1]))
-    if shows then
+    local shows = is_for(sub.shows, rest[1])
+    local why = (shows or is_for(sub.windows, rest[1])) and in_command_line_window()
+    if why then
+      return nil, why
+    elseif shows then
       return in_normal_mode(run)
     end
     return run()

@@ -23,6 +23,7 @@ local worktree = lazy("claude-ide.worktree")
 ---@field doc string for the help
 ---@field choices? string[] allowed words
 ---@field shows? true|string[] it opens a window, or does with these words: it runs in Normal mode
+---@field windows? true|string[] it opens, enters or closes a window as well, but in the mode that it is run in
 ---@field run fun(words: string[], at: claude-ide.command.Context): any, string? nil and a sentence on failure
 ---@field complete? fun(word: string, before: string[]): string[] default: the choices
 
@@ -53,6 +54,7 @@ end
 return {
   {
     name = "open",
+    windows = true,
     args = "[CLI arguments]",
     doc = "Show and focus the terminal. Starts the server and the CLI if they are not running.",
     run = of("terminal", "open"),
@@ -60,6 +62,7 @@ return {
   },
   {
     name = "toggle",
+    windows = true,
     args = "[CLI arguments]",
     doc = "Same as |:Claude|: show the terminal, or hide it if it is visible.",
     run = of("terminal", "toggle"),
@@ -67,6 +70,7 @@ return {
   },
   {
     name = "new",
+    windows = true,
     args = "[{name}] [CLI arguments]",
     doc = "Start another CLI in its own terminal, in place of a visible one. The name is its session's title; quote one "
       .. "with spaces. See |claude-ide-terminals|.",
@@ -86,6 +90,7 @@ return {
   },
   {
     name = "worktree",
+    windows = true,
     args = "{branch} [{prompt}] | done [{branch}]",
     doc = "Open a tab page for the git worktree of a branch, and start a CLI there, with the prompt. Creates the worktree "
       .. "and the branch if necessary. `done` finishes the current worktree, or a branch's: it asks whether to merge, then "
@@ -108,6 +113,7 @@ return {
   },
   {
     name = "focus",
+    windows = true,
     doc = "Focus the terminal; in the terminal: return to the previous window.",
     run = function()
       terminal.focus()
@@ -115,6 +121,7 @@ return {
   },
   {
     name = "hide",
+    windows = true,
     doc = "Hide the terminal. The CLI keeps running.",
     run = function()
       terminal.hide()
@@ -122,6 +129,7 @@ return {
   },
   {
     name = "close",
+    windows = true,
     args = "[{name}]",
     doc = "End the CLI and close its terminal, or those with that name.",
     run = of("terminal", "close"),
@@ -140,6 +148,7 @@ return {
   },
   {
     name = "edit",
+    windows = true,
     args = "{what} | cancel",
     doc = "Ask Claude to rewrite the range, or the whole file. The proposal is shown in place and applied when you accept "
       .. "it. Without an instruction: asks for one. `cancel` cancels the edit at the cursor, else those of the file. See "
@@ -149,6 +158,7 @@ return {
   },
   {
     name = "ask",
+    windows = true,
     args = "[{question}]",
     doc = "Ask Claude a question, about the range; the answer opens in a float. Claude can only read files here. `q` "
       .. "closes it, `c` continues as a chat. See |claude-ide-ask|.",
@@ -157,6 +167,7 @@ return {
   },
   {
     name = "prompt",
+    windows = true,
     args = "[{text}]",
     doc = "Insert text, with the range and its contexts, into the prompt of the CLI in the terminal, for you to send.",
     run = of("prompts", "prompt"),
@@ -222,6 +233,7 @@ return {
   },
   {
     name = "decide",
+    windows = true,
     doc = "Go to an open request: a permission, question, plan, form or diff. If there are several, choose one. "
       .. "See |claude-ide-decide|.",
     run = function()
@@ -260,6 +272,7 @@ return {
   },
   {
     name = "comment",
+    windows = true,
     args = "[file | all]",
     doc = "Write a comment for Claude on the range, or on the current line; or continue the one that is there. `file`: on "
       .. "the whole file, `all`: on everything. See |claude-ide-comments|.",
@@ -295,6 +308,7 @@ return {
   },
   {
     name = "follow",
+    windows = { "next", "previous" },
     args = "[next | previous | stop]",
     doc = "Follow Claude: another window goes where it reads, edits and searches, see |claude-ide-follow|. Entering or "
       .. "scrolling that window pauses it. Again: continue after a pause, or end it. `next` and `previous` go through the "
@@ -354,6 +368,7 @@ return {
   },
   {
     name = "grep",
+    windows = true,
     args = "[-a] [-F] [-i | -s] {pattern}",
     doc = "Search the sessions of this project, and list matches in the quickfix window as they are found; an "
       .. "entry opens the transcript there. The pattern is a regular expression up to the end of the line; it "
@@ -373,6 +388,7 @@ return {
   },
   {
     name = "serve",
+    windows = { "url" },
     args = "[start | stop | url]",
     doc = "Start or stop the web page with your sessions; `url` starts it, too, and shows an address that lets one "
       .. "browser in, once. See |claude-ide-web|.",
