@@ -99,6 +99,12 @@ WHY_NOT = {
     'Claude new ""': "`:Claude new`: the name is empty.",
     "Claude new fix the parser": '`:Claude new fix the parser`: quote text with spaces: "fix the parser".',
     "Claude open fix the parser": '`:Claude open fix the parser`: quote text with spaces: "fix the parser".',
+    "Claude add a.txt 0": "`:Claude add`: there is no line 0: a.txt has 2 lines.",
+    "Claude add a.txt 0 1": "`:Claude add`: there is no line 0: a.txt has 2 lines.",
+    "Claude add a.txt 2 3": "`:Claude add`: there is no line 3: a.txt has 2 lines.",
+    "Claude add a.txt 99999999999999999999": (
+        "`:Claude add`: there is no line 100000000000000000000: a.txt has 2 lines."
+    ),
     "Claude diffs": "No open diffs.",
     "Claude accept": "No open diffs.",
     "Claude reject": "No open diffs.",
@@ -257,7 +263,7 @@ def test_send_hands_the_range_over_and_without_one_the_place(start_nvim):
 
 
 def test_add_takes_files_folders_lines_and_names_with_blanks(start_nvim):
-    files = {"a.txt": "1\n", "b c.txt": "", "[id].tsx": "", "sub/d.txt": ""}
+    files = {"a.txt": "1\n" * 7, "b c.txt": "", "[id].tsx": "", "sub/d.txt": ""}
     nvim = start_nvim(init_lua=FAKE_MENTION, files=files, args=["a.txt"])
     nvim.cmd("Claude add a.txt sub [id].tsx")
     nvim.cmd("Claude add a.txt 3")

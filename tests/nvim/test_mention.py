@@ -155,6 +155,14 @@ def test_what_claude_could_not_read_is_refused(editor):
         assert why in said
 
 
+def test_the_folder_that_claude_works_in_is_not_mentioned(editor):
+    nvim = editor()
+    nvim.cmd("Claude add . a.txt")
+    assert [path for path, *_ in wait_mentioned(nvim, 1)] == ["a.txt"]
+    assert nvim.wait_notice("Claude works in this folder")
+    assert not any("2 mentions" in text for text in notices(nvim))
+
+
 @pytest.mark.parametrize(
     ("files", "expected"),
     [

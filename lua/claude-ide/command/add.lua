@@ -1,6 +1,8 @@
 -- `:Claude add`: mentions files and folders, or lines of a file.
 
 local lazy = require("claude-ide.lazy")
+local file = lazy("claude-ide.base.file")
+local ide_path = lazy("claude-ide.base.path")
 local mention = lazy("claude-ide.context.mention")
 local server = lazy("claude-ide.server")
 
@@ -19,6 +21,26 @@ local function expand(name)
     end
   end
   return name
+end
+
+local MAX_BYTES = 16 * 1024 * 1024
+
+---@param path string
+---@param first integer
+---@param last integer
+---@return string? err
+local function beyond(path, first, last)
+  local bytes = file.read_now(path, MAX_BYTES)
+  if not bytes then
+    return nil -- a folder, which has no lines
+  end
+  local _, count = bytes:gsub("\n", "")
+  count = count + (bytes:find("[^\n]$") and 1 or 0)
+  local lnum = first < 1 and first or last
+  if lnum < 1 or lnum > count then
+    local lines = count == 1 and "1 line" or count .. " lines"
+    return ("`:Claude add`: there is no line %.0f: %s has %s."):format(lnum, ide_path.short(path), lines)
+  end
 end
 
 ---@param words string[]
@@ -43,6 +65,10 @@ function M.run(words)
     if not vim.uv.fs_stat(path) then
       return nil, ("`:Claude add`: there is no %s."):format(path)
     end
+  end
+  local wrong = first and beyond(paths[1], first, last or first)
+  if wrong then
+    return nil, wrong
   end
   local ok, err = server.start()
   if not ok then

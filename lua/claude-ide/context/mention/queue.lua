@@ -1,6 +1,7 @@
 -- Queues mentions and delivers them in order, each once, to one client: the one whose root is the innermost around the file, else the
 -- most recently used; if that is ambiguous, the user chooses. Of terminals of this Neovim the tab page's is meant, else the last used.
--- Invariant: an entry leaves the queue only when the server has accepted it or the user has dropped it.
+-- Invariant: an entry leaves the queue only when the server has accepted it, the user has dropped it, or its client has no
+-- mention for it.
 -- Not the outbox (outbox/init.lua): a mention is a notification to a connection. It needs no idle CLI and no empty prompt, since it is put
 -- beside what the user types, and it is meant for the client that is nearest once it can be sent, not for a session.
 local lazy = require("claude-ide.lazy")
@@ -196,6 +197,15 @@ local retry_soon = require("claude-ide.base.soon")(function()
   M.flush()
 end, RETRY_MS)
 
+---Whether a client works in a folder. The CLI names files from there, and would mention the folder itself as a bare `@`.
+---@param client claude-ide.Client
+---@param path string
+---@return boolean
+local function works_in(client, path)
+  local folder = client.roots and client.roots[1]
+  return folder ~= nil and paths.real(folder) == paths.real(path)
+end
+
 ---Delivers queued mentions.
 function M.flush()
   while waiting[1] and not question do
@@ -205,6 +215,9 @@ function M.flush()
       ask(clients, key)
     elseif #clients == 0 or not listening.is_listening(clients[1]) then
       break -- until it is ready
+    elseif works_in(clients[1], first.entry.path) then
+      table.remove(waiting, 1)
+      notice.warn("Not mentioned: Claude works in this folder. Mention files or folders in it.")
     elseif deliver(first.entry, clients[1]) then
       table.remove(waiting, 1)
       announce(first.entry, clients[1])
