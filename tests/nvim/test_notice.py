@@ -137,6 +137,28 @@ def test_a_text_that_does_not_fit_ends_with_the_command_that_helps(start_nvim):
 
 
 @pytest.mark.one_nvim
+def test_a_text_is_cut_neither_within_a_command_nor_within_a_sentence_if_one_fits(start_nvim):
+    nvim = start_nvim(init_lua="vim.o.columns = 60")
+    reason = "a.txt: no such thing there, whatever is"
+    for text, shown in {
+        f"{reason}. `:Claude log` has more of that.": f"{reason}.",
+        "What this is about takes many cells: `:checkhealth claude-ide`": "What this is about takes many cells…",
+        "`:Claude log` has what this is about, which takes many cells": "`:Claude log` has what this is about, which tak…",
+    }.items():
+        assert nvim.lua("return Ide.one_line.fitting({ ... })", text) == shown
+
+
+@pytest.mark.one_nvim
+def test_notices_keep_the_command_that_they_are_for_on_a_narrow_screen(start_nvim):
+    nvim = start_nvim(notices=True, init_lua="vim.o.columns = 60", opts={"server": {"handshake_timeout_ms": "x"}})
+    assert nvim.wait_notice() == "Invalid option: `:checkhealth claude-ide`"
+    nvim.cmd("Claude boad")
+    assert nvim.notices()[-1] == "Did you mean `:Claude board`?"
+    nvim.cmd("set columns=75 | Claude boad")
+    assert nvim.notices()[-1] == "No such subcommand. Did you mean `:Claude board`?"
+
+
+@pytest.mark.one_nvim
 @pytest.mark.parametrize("level", ["info", "warn", "error"])
 def test_what_does_not_fit_is_in_the_log_as_what_it_is(start_nvim, level):
     nvim = start_nvim()

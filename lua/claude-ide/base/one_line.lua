@@ -28,6 +28,24 @@ function M.brief(message, level)
   return shown
 end
 
+---The beginning of a text, in whole sentences if one fits, and without a part of a command.
+---@param text string
+---@param space integer
+---@return string
+local function cut(text, space)
+  local sentences = vim.split(text, ". ", { plain = true })
+  for count = #sentences - 1, 1, -1 do
+    local beginning = table.concat(sentences, ". ", 1, count) .. "."
+    if width.of(beginning) <= space then
+      return beginning
+    end
+  end
+  local kept = width.cut(text, space)
+  local _, marks = kept:gsub("`", "")
+  local before = marks % 2 == 1 and width.of(text) > space and kept:match("^(.*[^%s%p])[^`]*`[^`]*$")
+  return before and before .. "…" or kept
+end
+
 ---The first text that fits, else the last one cut.
 ---@param texts string[] the longest first
 ---@return string
@@ -39,7 +57,7 @@ function M.fitting(texts)
       return text
     end
   end
-  return width.cut(on_one_line(texts[#texts]), space)
+  return cut(on_one_line(texts[#texts]), space)
 end
 
 ---Variants of a text about a file: with its full path, its path with short folders, its name.

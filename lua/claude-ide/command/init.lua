@@ -32,7 +32,7 @@ end
 
 local NO_ROOM = "The screen has no room for another window."
 
----@param run fun(): any, string?
+---@param run fun(): any, claude-ide.Notice?
 local function guarded(run)
   update.keep()
   vim.defer_fn(update.look, 1) -- takes a millisecond that the command need not wait for
@@ -94,10 +94,16 @@ local function names()
   end, require("claude-ide.command.registry"))
 end
 
+---@param word string
+---@return claude-ide.Notice
 local function unknown(word)
   local nearest = distance.nearest(word, names())
   local hint = nearest and ("Did you mean `:Claude %s`?"):format(nearest) or "See `:help :Claude`."
-  return ("`:Claude %s`: no such subcommand. %s"):format(word, hint)
+  return {
+    ("`:Claude %s`: no such subcommand. %s"):format(word, hint),
+    ("No such subcommand. %s"):format(hint),
+    hint,
+  }
 end
 
 ---Splits a command line like a shell: blanks separate, quotes and backslashes join. Expands nothing.

@@ -140,6 +140,8 @@ local function line_of(found)
       ("Option %s"):format(sentence(problem)),
       ("Option %s: %s"):format(problem.option, problem.text),
       ("Option %s is invalid: `:checkhealth claude-ide`"):format(problem.option),
+      ("%s is invalid: `:checkhealth claude-ide`"):format(problem.option),
+      "Invalid option: `:checkhealth claude-ide`",
     }
   end
   return one_line.fitting(texts)

@@ -198,7 +198,11 @@ local function say()
       local live = catalogue.running(one.session)
       left, count = left - 1, count + (file and not (live and live.job) and 1 or 0)
       if left == 0 and count > 1 then
-        notice.info(("%d terminals of Claude ended with Neovim. `:Claude list` has them."):format(count))
+        notice.info({
+          ("%d terminals of Claude ended with Neovim. `:Claude list` has them."):format(count),
+          ("%d terminals ended with Neovim: `:Claude list`"):format(count),
+          ("`:Claude list` has %d ended terminals."):format(count),
+        })
       end
     end)
   end

@@ -205,11 +205,12 @@ local function with_answer(edit, answer)
     new, overlaps = merge.three_way(edit.region, present, answer)
   end
   if overlaps > 0 then
-    notice.warn(
-      ("%s: you have changed lines that Claude changed, too. The proposal takes Claude's."):format(
-        name_of(edit)
-      )
-    )
+    local name = name_of(edit)
+    notice.warn({
+      ("%s: you have changed lines that Claude changed, too. The proposal takes Claude's."):format(name),
+      ("%s: the proposal takes Claude's lines, not yours."):format(name),
+      "The proposal takes Claude's lines, not yours.",
+    })
   end
   local whole = vim.list_slice(lines, 1, first - 1)
   vim.list_extend(whole, new)
