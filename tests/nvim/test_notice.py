@@ -143,7 +143,7 @@ def test_a_text_is_cut_neither_within_a_command_nor_within_a_sentence_if_one_fit
     for text, shown in {
         f"{reason}. `:Claude log` has more of that.": f"{reason}.",
         "What this is about takes many cells: `:checkhealth claude-ide`": "What this is about takes many cells…",
-        "`:Claude log` has what this is about, which takes many cells": "`:Claude log` has what this is about, which tak…",
+        "`:Claude log` has what this is about, and many more cells": "`:Claude log` has what this is about, and many…",
     }.items():
         assert nvim.lua("return Ide.one_line.fitting({ ... })", text) == shown
 

@@ -62,7 +62,7 @@ local marks = {}
 local texts = {}
 
 ---@class claude-ide.comments.How
----@field is_level boolean in diff mode
+---@field is_level boolean diff mode is on
 ---@field cells integer
 
 ---How buffers were drawn.

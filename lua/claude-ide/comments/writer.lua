@@ -178,7 +178,7 @@ end
 
 ---@param one claude-ide.comments.Draft
 ---@param title string
----@param place vim.api.keyset.win_config in the current window
+---@param place vim.api.keyset.win_config of the current window
 local function show(one, title, place)
   one.win = vim.api.nvim_open_win(
     one.buf,
