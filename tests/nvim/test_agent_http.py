@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import re
 import socket
 import subprocess
 import threading
@@ -173,5 +174,9 @@ def test_mcp_shows_how_agents_get_in(start_nvim):
         "headers": {"Authorization": f"Bearer {access['token']}"},
     }
     assert nvim.lua("return vim.api.nvim_get_current_line():match('^claude mcp add') ~= nil")
+    nvim.keys("g?")
+    nvim.wait_screen(re.compile("Keys of the tools for other agents.*q +close this", re.DOTALL))
+    nvim.keys("q")
+    nvim.wait("#vim.api.nvim_list_wins() == 3", what="the list to be closed")
     nvim.keys("q")
     nvim.wait("#vim.api.nvim_list_wins() == 2")

@@ -93,6 +93,22 @@ def test_a_small_screen_shows_the_address_alone(start_nvim):
     assert not any("█" in line for line in nvim.lines())
 
 
+@pytest.mark.parametrize("size", [(24, 80), (20, 60), (40, 140)])
+def test_the_address_is_shown_with_its_keys_which_are_listed_too(start_nvim, size):
+    nvim = start_nvim(opts=OPTS)
+    nvim.terminal.resize(*size)
+    nvim.wait(lambda: nvim.lua("return { vim.o.lines, vim.o.columns }") == list(size), what="the size")
+    nvim.keys(":Claude serve url<CR>")
+    nvim.wait_screen(re.compile("claude-ide-web-remote.*q closes", re.DOTALL))
+    nvim.keys("g?")
+    nvim.wait_screen(re.compile("Keys of the web page's address.*q +close.*y +copy the address", re.DOTALL))
+    nvim.keys("q")
+    nvim.wait("#vim.api.nvim_list_wins() == 2", what="the list to be closed")
+    nvim.wait_screen("q closes")
+    nvim.keys("<C-w>w")
+    nvim.wait("#vim.api.nvim_list_wins() == 1", what="the address that was left to be closed")
+
+
 CLIPBOARD = """
 vim.cmd([[
   function! Copies(lines, kind) abort

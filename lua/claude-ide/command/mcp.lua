@@ -1,6 +1,7 @@
 -- `:Claude mcp`: shows how other agents connect to the editor's tools.
 local lazy = require("claude-ide.lazy")
 local key = lazy("claude-ide.ui.key")
+local key_list = lazy("claude-ide.ui.key_list")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
 local server = lazy("claude-ide.server")
 local split = lazy("claude-ide.ui.split")
@@ -68,6 +69,7 @@ function M.show()
   key.map(buf, "q", "close this", function()
     split.close({ vim.api.nvim_get_current_win() })
   end)
+  key_list.map_help(buf, "the tools for other agents")
   vim.fn.search("^claude mcp add")
   return true
 end

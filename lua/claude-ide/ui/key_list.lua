@@ -184,4 +184,21 @@ function M.open(options, others, opts)
   })
 end
 
+---Maps `g?` in a buffer whose keys are no options: it lists those that are mapped there.
+---@param buf integer
+---@param of string
+function M.map_help(buf, of)
+  key.map(buf, "g?", "list the keys", function()
+    local entries = {} ---@type claude-ide.ui.key_list.Entry[]
+    for _, mapped in ipairs(vim.api.nvim_buf_get_keymap(buf, "n")) do
+      local lhs, desc = mapped.lhs or "", (mapped.desc or ""):match("^Claude Code: (.*)")
+      entries[#entries + 1] = desc and not lhs:find("^<Plug>") and { lhs, tostring(desc) } or nil
+    end
+    table.sort(entries, function(a, b)
+      return a[1] < b[1]
+    end)
+    M.open({}, entries, { of = of, group = "Special" })
+  end)
+end
+
 return M

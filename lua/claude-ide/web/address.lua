@@ -1,7 +1,9 @@
 -- A float with the page's address, and a QR code of it.
 local lazy = require("claude-ide.lazy")
+local buffer_marks = lazy("claude-ide.ui.buffer_marks")
 local kept_words = lazy("claude-ide.ui.kept_words")
 local key = lazy("claude-ide.ui.key")
+local key_list = lazy("claude-ide.ui.key_list")
 local native = lazy("claude-ide.library.native")
 local notice = lazy("claude-ide.base.notice")
 local own_buffer = lazy("claude-ide.ui.own_buffer")
@@ -14,27 +16,53 @@ local M = {}
 local namespace = vim.api.nvim_create_namespace("claude-ide.web.address")
 local ZINDEX = 70
 
+---@param lines string[]
+---@return integer
+local function width_of(lines)
+  local width = 0
+  for _, line in ipairs(lines) do
+    width = math.max(width, vim.api.nvim_strwidth(line))
+  end
+  return math.min(width, vim.o.columns - 2)
+end
+
+---@param lines string[]
+---@param width integer
+---@return integer
+local function rows_of(lines, width)
+  local rows = 0
+  for _, line in ipairs(lines) do
+    rows = rows + math.max(math.ceil(vim.api.nvim_strwidth(line) / width), 1)
+  end
+  return rows
+end
+
 ---@param url string
 ---@return string[] lines
 ---@return integer pictured number of lines of the code
 local function lines_of(url)
-  local picture = native.web_picture(url) or {} --[[@as string[] ]]
-  local lines = {}
-  for _, row in ipairs(picture) do
-    lines[#lines + 1] = " " .. row .. " "
-  end
-  local pictured = #lines
-  -- Without room for the code, only the address is shown.
-  if pictured + 8 > vim.o.lines then
-    lines, pictured = {}, 0
-  end
-  vim.list_extend(lines, {
+  local text = {
     "",
     " " .. url,
     "",
-    " The address opens once, within ten minutes. From another machine: :h claude-ide-web-remote",
-    " y copies the address, t the token for other clients, q closes.",
-  })
+    " The address opens once, within ten minutes.",
+    " From another machine: :h claude-ide-web-remote",
+    " y copies the address, t the token for other clients.",
+    " q closes.",
+  }
+  local lines = {}
+  for _, row in
+    ipairs(native.web_picture(url) or {} --[[@as string[] ]])
+  do
+    lines[#lines + 1] = " " .. row .. " "
+  end
+  local pictured = #lines
+  vim.list_extend(lines, text)
+  local width = width_of(lines)
+  -- Without room for the code, only the address is shown.
+  if rows_of(lines, width) > math.min(pictured + rows_of(text, width), vim.o.lines - 4) then
+    return text, 0
+  end
   return lines, pictured
 end
 
@@ -57,16 +85,14 @@ local function set_keys(buf, url, close)
       copy(info.token, "The token")
     end
   end)
+  key_list.map_help(buf, "the web page's address")
 end
 
 ---Shows an address until it is closed or left.
 ---@param url string
 function M.show(url)
   local lines, pictured = lines_of(url)
-  local width = 0
-  for _, line in ipairs(lines) do
-    width = math.max(width, vim.api.nvim_strwidth(line))
-  end
+  local width = width_of(lines)
   local buf ---@type integer
   local function colour()
     for row = 0, pictured - 1 do
@@ -83,14 +109,13 @@ function M.show(url)
     draw_again = colour,
     bo = { bufhidden = "wipe", modifiable = false },
   })
-  local height = math.min(#lines, vim.o.lines - 4)
-  width = math.min(width, vim.o.columns - 2)
+  local height = math.max(math.min(rows_of(lines, width), vim.o.lines - 4), 1)
   local win = text_float.open_centred(buf, width, height, {
     style = "minimal",
     title = " Web page ",
     zindex = ZINDEX,
   })
-  vim.wo[win][0].wrap = false
+  vim.wo[win][0].wrap, vim.wo[win][0].linebreak = true, false
   colour()
   -- White on black regardless of the colour scheme, for a camera.
   vim.api.nvim_set_hl(0, "ClaudeWebPicture", { fg = "#ffffff", bg = "#000000", ctermfg = 15, ctermbg = 0 })
@@ -99,11 +124,16 @@ function M.show(url)
     window.close(win)
   end
   set_keys(buf, url, close)
-  vim.api.nvim_create_autocmd("WinLeave", {
-    buffer = buf,
-    once = true,
-    callback = vim.schedule_wrap(close),
-    desc = "Claude: close the address when it is left",
+  local group = vim.api.nvim_create_augroup("claude-ide.web.address", { clear = true })
+  vim.api.nvim_create_autocmd("WinEnter", {
+    group = group,
+    desc = "Claude Code: close the address when it is left, but for its list of keys",
+    callback = vim.schedule_wrap(function()
+      if buffer_marks.kind(vim.api.nvim_get_current_buf()) ~= "keys" then
+        close()
+        vim.api.nvim_clear_autocmds({ group = group })
+      end
+    end),
   })
 end
 
