@@ -685,6 +685,38 @@ def test_one_key_too_many_for_a_plan_does_nothing_in_the_file(lab, key):
     nvim.wait(f"vim.fn.maparg('{key}', 'n') == ''", what="the keys to be the user's again")
 
 
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("key", ["a", "y", "n", "q"])
+def test_one_key_too_many_for_a_card_does_nothing_in_the_file(lab, key):
+    nvim, client = lab
+    nvim.lua("vim.fn.setline(1, { 'one', 'two' }) vim.cmd('normal! $')")
+    hold_timers(nvim, *CLOSED_DIFF)  # the key comes in time
+    nvim.answer(1)
+    ask(client, command="make it")
+    nvim.wait_kind("question")
+    nvim.keys_count()
+    nvim.keys(key)
+    nvim.wait("vim.fn.expand('%:t') == 'a.txt'", what="the file to have the focus again")
+    nvim.keys(key + ":let g:done = 1<CR>")
+    nvim.wait("vim.g.done == 1", what="Neovim to have taken the keys")
+    assert nvim.lua(
+        "return { vim.fn.getline(1, '$'), vim.fn.getpos('.')[2], vim.fn.getpos('.')[3], vim.fn.reg_recording() }"
+    ) == [["one", "two"], 1, 3, ""]
+    let_timers_go(nvim)
+    nvim.wait(f"vim.fn.maparg('{key}', 'n') == ''", what="the keys to be the user's again")
+
+
+def test_the_hint_goes_when_the_user_goes_to_what_waits(lab):
+    nvim, client = lab
+    nvim.keys("qq")
+    nvim.wait("vim.fn.reg_recording() == 'q'")
+    ask(client, command="make it")
+    nvim.wait_screen("asks you something · opens when the macro is recorded")
+    nvim.keys(":Claude decide<CR>")
+    nvim.wait_kind("question")
+    nvim.wait(lambda: "opens when" not in "\n".join(nvim.screen()), what="the hint to go")
+
+
 def test_decide_names_whatever_waits_in_a_terminal(start_nvim):
     nvim = start_nvim(notices=True)
     nvim.lua("""

@@ -472,6 +472,7 @@ local function show(card)
     draw_title() -- the number of chats may have changed
     return ide_window.enter(win)
   end
+  guard.forget(card.request.id) -- the user may have asked for it while it waited
   colour.define()
   close_view(card) -- `:quit` keeps the buffer
   local buf = own_buffer.create({
@@ -567,6 +568,13 @@ local function keys_of(card)
   end, keys)
 end
 
+---@param card claude-ide.card.Card
+local function close_by_key(card)
+  closing.by_key(function()
+    close_view(card)
+  end, keys_of(card))
+end
+
 ---Closes a request, and shows the next one.
 ---@param request claude-ide.Request
 ---@param is_answered_here? boolean default: others have ended it, perhaps as the user was about to answer
@@ -576,7 +584,7 @@ function M.close(request, is_answered_here)
       guard.forget(request.id)
       table.remove(cards, at)
       if is_answered_here == true then
-        close_view(card)
+        close_by_key(card)
       else
         closing.by_others(function()
           close_view(card)
@@ -673,7 +681,7 @@ end
 ---Hides the card; the request stays pending. `M.focus` shows it again.
 function M.hide()
   if cards[1] then
-    close_view(cards[1])
+    close_by_key(cards[1])
     put_off(cards[1])
   end
 end
