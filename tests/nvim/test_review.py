@@ -1,6 +1,7 @@
 """The review of Claude's changes: list, sides, keys, conflicts, undo. Driven like the CLI."""
 
 import pytest
+from held_timers import CLOSED_DIFF, hold_timers, let_timers_go
 from review_steps import A_CLAUDE, LAYOUT, A, B, review, reviewed, turn, waiting, windows
 
 pytestmark = pytest.mark.dealt
@@ -178,6 +179,17 @@ def test_a_write_in_the_list_says_that_it_is_no_file(changed):
     changed.keys(":wall<CR>:let g:done = 1<CR>")
     changed.wait("vim.g.done == 1")
     assert len(changed.notices()) == 1 and changed.lua("return vim.v.errmsg") == ""
+
+
+@pytest.mark.every_nvim
+def test_one_key_too_many_to_close_does_nothing_in_the_file(changed):
+    hold_timers(changed, *CLOSED_DIFF)  # the key comes in time
+    review(changed)
+    changed.keys("qq:let g:done = 1<CR>")
+    changed.wait("vim.g.done == 1", what="Neovim to have taken the keys")
+    assert changed.lua("return { vim.fn.reg_recording(), #vim.api.nvim_list_tabpages() }") == ["", 1]
+    let_timers_go(changed)
+    changed.wait("vim.fn.maparg('q', 'n') == ''", what="the key to be the user's again")
 
 
 def test_a_deleted_file_comes_back(start_nvim, connect):

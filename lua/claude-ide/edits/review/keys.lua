@@ -1,6 +1,7 @@
 -- The keys of a review. The file's own buffer has them only while the review shows it.
 local lazy = require("claude-ide.lazy")
 local change_keys = lazy("claude-ide.ui.diffview.change_keys")
+local closing = lazy("claude-ide.ui.guard.closing")
 local comments_keys = lazy("claude-ide.comments.keys")
 local comparison = lazy("claude-ide.edits.review.comparison")
 local ui_key = lazy("claude-ide.ui.key")
@@ -73,7 +74,9 @@ local RUN = {
   stage_file = calls("stage_file"),
   next_file = calls("next_file"),
   previous_file = calls("previous_file"),
-  close = calls("close"),
+  close = function()
+    closing.by_key(served.close, key_list.option("review", "close").keys)
+  end,
   removed = function(view)
     change_keys.show_removed(view)
   end,

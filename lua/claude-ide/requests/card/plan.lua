@@ -193,7 +193,7 @@ local function map(plan)
   local function on(lhs, desc, run)
     options[#options + 1] = { name = lhs, keys = { lhs }, desc = desc }
     local guarded = safely.wrap(desc, function()
-      closing.by_key(run, lhs)
+      closing.by_key(run, { lhs })
     end)
     guard_window.map(plan.buf --[[@as integer]], { lhs }, desc, guarded)
   end

@@ -168,14 +168,15 @@ function M.is_typed_into()
   return vim.api.nvim_get_mode().mode:find("^[iRvV\22sS\19]") ~= nil or vim.fn.state("o") ~= ""
 end
 
----Runs a key of a window of ours. If that closes the window, the same key once more does nothing in the user's file.
+---Runs a key of a window of ours. If that closes the window, its keys do nothing in the user's file for a moment.
 ---@param run fun()
----@param key string
-function M.by_key(run, key)
-  local buf = vim.api.nvim_get_current_buf()
+---@param keys string[]
+function M.by_key(run, keys)
+  local buf, win = vim.api.nvim_get_current_buf(), vim.api.nvim_get_current_win()
   run()
-  if vim.api.nvim_get_current_buf() ~= buf and vim.bo.buftype == "" then
-    M.mute_keys({ key })
+  local has_left = vim.api.nvim_get_current_buf() ~= buf or vim.api.nvim_get_current_win() ~= win
+  if has_left and vim.bo.buftype == "" then
+    M.mute_keys(keys)
   end
 end
 
