@@ -175,6 +175,33 @@ def test_gf_goes_to_the_file_and_the_line_or_says_why_not(start_nvim, script):
     press(nvim, "fpgf", "(notices[2] or ''):find('pipe cannot be opened: not a file but a fifo', 1, true)")
 
 
+CRASH = """
+local crash = "+call setline(1, 'x') | preserve | lua vim.uv.kill(vim.uv.os_getpid(), 9)"
+vim.system({ vim.v.progpath, "--clean", "--headless", "--cmd", "set directory=. swapfile", (...), crash }):wait()
+"""
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize(("answer", "lnum"), [("e", 9), ("q", None)])
+def test_gf_to_a_file_with_a_swap_file_goes_to_the_line_when_it_is_opened_anyway(start_nvim, script, answer, lnum):
+    nvim = show(start_nvim, script)
+    wait_named(nvim)
+    path = nvim.project / "src/parser.lua"
+    nvim.lua(CRASH, str(path))
+    assert path.with_name(".parser.lua.swp").exists()
+    nvim.cmd("set directory=. updatecount=200 | setglobal swapfile")
+    go_to(nvim, "  Edit src")
+    nvim.keys("gf")
+    nvim.wait_screen("dit anyway")
+    nvim.keys(answer)
+    nvim.wait("vim.api.nvim_get_mode().mode == 'n'")
+    if lnum:
+        nvim.wait(lambda: nvim.lua("return vim.api.nvim_buf_get_name(0)") == str(path), what="the file")
+        assert nvim.cursor()[0] == lnum
+    assert "E325" not in repr(nvim.lua("return notices"))
+    assert "E325" not in nvim.log()
+
+
 @pytest.mark.every_nvim
 def test_a_subagent_is_shown_within_and_in_a_buffer_of_its_own(start_nvim, script):
     nvim = show(start_nvim, script)

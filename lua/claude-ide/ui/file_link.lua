@@ -107,19 +107,33 @@ end
 
 ---@param path string
 ---@param how claude-ide.ui.HowToOpen
----@return boolean? ok
----@return string? err for the user
-local function show(path, how)
+---@return boolean is_shown
+local function open(path, how)
   if how == "file_window" then
     local buf = buffer.add(path)
     vim.bo[buf].buflisted = true
-    if not file_window.show(buf) then
-      return nil, "There is no window to show it in."
-    end
-    return true
+    return file_window.show(buf) ~= nil
   end
-  local ok, err = pcall(vim.cmd[how], { args = { path }, magic = { file = false, bar = false } })
-  return ok, not ok and tostring(err):gsub("^.-Vim%b():", "") or nil
+  vim.cmd[how]({ args = { path }, magic = { file = false, bar = false } })
+  return true
+end
+
+---@param path string
+---@param how claude-ide.ui.HowToOpen
+---@return boolean? ok
+---@return string? err for the user
+local function show(path, how)
+  local ok, result = pcall(open, path, how)
+  if ok then
+    return result == true, not result and "There is no window to show it in." or nil
+  end
+  local err = tostring(result):gsub("^.-Vim%b():", "")
+  if not err:find("E325:", 1, true) then
+    return nil, err
+  end
+  -- The user has been asked about its swap file.
+  local is_there = buffer.loaded(path) == vim.api.nvim_get_current_buf()
+  return is_there, not is_there and "Not opened: it has a swap file." or nil
 end
 
 ---@param path string absolute
