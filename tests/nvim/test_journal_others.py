@@ -181,7 +181,7 @@ def test_what_others_change_while_a_call_waits_for_the_user_is_theirs(claude):
     command = claude.called("", tool="Bash")
     asks("waiting")
     claude.write("mine\n", "b.txt")
-    claude.nvim.wait(f"Ide.clock.now() > {time.time() * 1000 + 100}", what="another moment")
+    claude.nvim.wait(f"Ide.clock.now() > {time.time() * 1000 + 2100}", what="another moment")
     asks("busy")
     claude.write("by a command\n", "new.txt")
     claude.ran(command)

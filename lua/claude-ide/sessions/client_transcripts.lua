@@ -27,6 +27,9 @@ local PATIENCE_MS = 12000
 ---A call is asked for at once: a question that comes later is about another one.
 local ASKED_MS = 3000
 
+---How late the CLI may say that the user has answered: a quick command is over by then.
+local LATE_MS = 2000
+
 ---Questions to the user that are known of a client.
 local MAX_WAITS = 100
 
@@ -251,8 +254,8 @@ end
 ---@param state claude-ide.sessions.State
 local function note_wait(reader, state)
   local last = reader and reader.waits[#reader.waits]
-  if not reader or not state.since then
-    return
+  if not reader or not state.since or state.source ~= "record" then
+    return -- hooks tell when the call is over, not when it was allowed
   elseif state.activity == "waiting" and not (last and not last.to) then
     reader.waits = vim.list_slice(reader.waits, #reader.waits - MAX_WAITS)
     table.insert(reader.waits, { from = state.since })
@@ -267,12 +270,13 @@ end
 ---@return claude-ide.sessions.CommandTime[]
 local function without_waits(reader, ran)
   for _, wait in ipairs(reader.waits) do
-    local to = wait.to or math.huge
+    local to = wait.to and wait.to - LATE_MS or math.huge
     local meanwhile = vim.tbl_filter(function(time)
       return time.start < to and (time["end"] or math.huge) > wait.from
     end, ran)
     local asked = meanwhile[1]
-    if #meanwhile == 1 and wait.from >= asked.start and wait.from <= asked.start + ASKED_MS then
+    local is_asked = #meanwhile == 1 and wait.from >= asked.start and wait.from <= asked.start + ASKED_MS
+    if is_asked and to > asked.start then
       asked.made, asked.start = asked.start, math.min(to, asked["end"] or to) --[[@as integer]]
     end
   end

@@ -2,7 +2,6 @@
 -- Without a known end nothing is compared: changes by others between two prompts must not be attributed to Claude.
 local lazy = require("claude-ide.lazy")
 local attribution = lazy("claude-ide.edits.journal.attribution")
-local bus = lazy("claude-ide.base.bus")
 local checkpoints = lazy("claude-ide.edits.journal.checkpoints")
 local client_transcripts = lazy("claude-ide.sessions.client_transcripts")
 local counted = lazy("claude-ide.base.counted")
@@ -23,24 +22,11 @@ local M = {}
 ---@field folder string
 ---@field from? claude-ide.journal.Checkpoint
 ---@field first? claude-ide.journal.Checkpoint at the turn's start
+---@field why_unseen? claude-ide.journal.NoCheckpoint
 ---@field wrote table<string, true> the user's writes in this Neovim since the last checkpoint, as resolved paths
 
 ---@type table<integer, claude-ide.journal.Watched> by client
 local watched = {}
-
----Why commands' changes in a turn are not seen.
----@type table<integer, claude-ide.journal.NoCheckpoint>
-local unseen = {}
-
-bus.on("turn_forgotten", function(turn)
-  unseen[turn] = nil
-end)
-
----@param turn integer
----@return claude-ide.journal.NoCheckpoint? why what commands changed in a turn was not seen
-function M.why_unseen(turn)
-  return unseen[turn]
-end
 
 ---@param client claude-ide.Client?
 ---@return string folder
@@ -271,7 +257,7 @@ function M.begin(client, turn, at, works_in, was_running, each)
   checkpoints.take(folder, not is_needed, function(checkpoint, why_not)
     tell_failure(why_not)
     entry.from, entry.first = checkpoint, checkpoint
-    unseen[turn] = why_not
+    entry.why_unseen = why_not
     if checkpoint then
       store.copied_for(turn, checkpoint.began)
     end
@@ -292,6 +278,15 @@ function M.user_wrote(path)
       entry.wrote[real] = true
     end
   end
+end
+
+---@param turn integer a client's last one
+---@return claude-ide.journal.NoCheckpoint? why what its commands changed was not seen
+function M.why_unseen(turn)
+  local entry = vim.iter(vim.tbl_values(watched)):find(function(one)
+    return one.turn == turn
+  end)
+  return entry and entry.why_unseen
 end
 
 ---Ends a turn, or a part of it: reports each file that differs from its start, with its old contents.
