@@ -28,16 +28,19 @@ local function changed_at(path, from)
   end
 end
 
----The files that commands are known to have changed.
+---The files that commands are known to have changed since a checkpoint.
 ---@param ran claude-ide.sessions.CommandTime[]
----@param from claude-ide.journal.Checkpoint those that had ended before do not count
+---@param from claude-ide.journal.Checkpoint
 ---@return fun(real: string): boolean has
+---@return claude-ide.sessions.CommandTime[] later those that ran since then
 function M.named(ran, from)
-  local names = {} ---@type table<string, true>
+  local names, later = {}, {} ---@type table<string, true>, claude-ide.sessions.CommandTime[]
   for _, time in ipairs(ran) do
-    local is_later = not time["end"] or time["end"] >= from.at
-    for _, name in ipairs(is_later and time.files or {}) do
-      names[paths.real(name)] = true
+    if not time["end"] or time["end"] >= from.at then
+      later[#later + 1] = time
+      for _, name in ipairs(time.files or {}) do
+        names[paths.real(name)] = true
+      end
     end
   end
   return function(real)
@@ -48,7 +51,8 @@ function M.named(ran, from)
       real = vim.fs.dirname(real) -- a folder is named that was moved
     end
     return false
-  end
+  end,
+    later
 end
 
 ---@param ran? claude-ide.sessions.CommandTime[] those of the turn; nil: not known
@@ -56,7 +60,7 @@ end
 ---@param edited table<string, true> resolved paths of the files that Claude's own tools have changed in the turn
 ---@return fun(path: string): claude-ide.journal.Whose
 function M.judge(ran, from, edited)
-  local is_named, first = M.named(ran or {}, from), math.huge
+  local first, is_named, later = math.huge, M.named(ran or {}, from)
   for _, time in ipairs(ran or {}) do
     first = math.min(first, (time.made or time.start) - file.TICK_MS)
   end
@@ -68,7 +72,7 @@ function M.judge(ran, from, edited)
     elseif at < first then
       return "others" -- no command had begun
     end
-    local is_within = vim.iter(ran):any(function(time)
+    local is_within = vim.iter(later):any(function(time)
       return at >= time.start - file.TICK_MS and (not time["end"] or at <= time["end"] + AFTER_MS)
     end)
     -- A tool of Claude's hides when a command has changed the file before it.

@@ -174,7 +174,8 @@ local function tell_between(entry, from, now, wrote, ran, each, done)
       local unknown = vim.tbl_filter(function(path)
         return of_others[path] == "unknown"
       end, vim.tbl_keys(of_others))
-      vim.list_extend(unknown, vim.tbl_filter(attribution.named(ran or {}, from), vim.tbl_keys(unwanted))) -- by both
+      local is_named = attribution.named(ran or {}, from)
+      vim.list_extend(unknown, vim.tbl_filter(is_named, vim.tbl_keys(unwanted))) -- by both
       tell_unknown(entry.turn, unknown)
       -- A file that a command changed and an edit restored does not differ, but the edit did not see its contents at the turn's start.
       local met = vim.tbl_filter(function(path)
