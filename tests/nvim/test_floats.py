@@ -128,10 +128,7 @@ ALONE = {
     ),
     "an address": (
         "Ide.web_address.show('http://localhost/')",
-        """
-        local buf = vim.iter(vim.api.nvim_list_bufs()):find(function(buf) return (vim.b[buf].claude_ide or {}).kind == 'keys' end)
-        vim.api.nvim_exec_autocmds('WinLeave', { buffer = buf })
-        """,
+        "vim.api.nvim_exec_autocmds('WinEnter', { group = 'claude-ide.web.address' })",
     ),
 }
 

@@ -83,14 +83,14 @@ def test_an_edit_that_lands_in_the_shown_file_moves_neither_cursor_nor_row(live,
     text = LONG_CLAUDE.replace("line 20\n", "line 20\nnew\nnewer\n").replace("line 147\n", "LINE 147\n")
     live.land(b_txt=text)
     live.listed(r"b\.txt +\+5 −3")
-    after, folds = live.view()
-    assert after == before
-    assert folds == ["line 1 to line 14", "line 27 to line 43", "line 157 to line 200"]
+    folds = ["line 1 to line 14", "line 27 to line 43", "line 157 to line 200"]
+    nvim.wait(lambda: live.view()[1] == folds, what="the folds of what was added")
+    assert live.view()[0] == before
     live.land(b_txt=text.replace("line 120\n", "LINE 120\n").replace("line 180\n", "line 180\nmore\n"))
     live.listed(r"b\.txt +\+7 −4")
-    after, folds = live.view()
-    assert after == before
-    assert folds == ["line 1 to line 14", "line 27 to line 43", "line 157 to line 174", "line 187 to line 200"]
+    folds = ["line 1 to line 14", "line 27 to line 43", "line 157 to line 174", "line 187 to line 200"]
+    nvim.wait(lambda: live.view()[1] == folds, what="the folds of what was added")
+    assert live.view()[0] == before
     assert nvim.lua("return made") == []
 
 
@@ -196,7 +196,7 @@ def test_a_conflict_that_is_over_is_over_in_the_review(live, command, lines):
     shown.land(b_txt=LONG_CLAUDE.replace("line 9\n", "nine\n"))
     nvim.wait_screen("on disk, unsaved in your buffer")
     nvim.keys(f":{command}<CR>")
-    nvim.wait(lambda: windows(nvim)[2]["name"] == "b.txt", what="the file itself")
+    nvim.wait(lambda: [one["name"] for one in windows(nvim)][2:] == ["b.txt"], what="the file itself")
     assert windows(nvim)[2]["lines"][: len(lines)] == lines
     nvim.wait(lambda: "unsaved in your buffer" not in "\n".join(nvim.screen()), what="the line above to say so")
 
