@@ -1,5 +1,5 @@
--- Whose a change is that two checkpoints show: of a command of Claude's, of others, or nobody knows. A command's result may name its files
--- (the CLI does so in auto mode and without permissions); otherwise the time tells at which a file changed last.
+-- Who made a change between two checkpoints: a command of Claude's, others, or unknown. A command's result may name the files that it
+-- changed (the CLI does so in auto mode and without permissions); otherwise the time of a file's last change decides.
 local lazy = require("claude-ide.lazy")
 local bus = lazy("claude-ide.base.bus")
 local file = lazy("claude-ide.base.file")
@@ -28,19 +28,14 @@ local function changed_at(path, from)
   end
 end
 
----The files that commands are known to have changed since a checkpoint.
+---The files that the results of commands name.
 ---@param ran claude-ide.sessions.CommandTime[]
----@param from claude-ide.journal.Checkpoint
 ---@return fun(real: string): boolean has
----@return claude-ide.sessions.CommandTime[] later those that ran since then
-function M.named(ran, from)
-  local names, later = {}, {} ---@type table<string, true>, claude-ide.sessions.CommandTime[]
+local function named(ran)
+  local names = {} ---@type table<string, true>
   for _, time in ipairs(ran) do
-    if not time["end"] or time["end"] >= from.at then
-      later[#later + 1] = time
-      for _, name in ipairs(time.files or {}) do
-        names[paths.real(name)] = true
-      end
+    for _, name in ipairs(time.files or {}) do
+      names[paths.real(name)] = true
     end
   end
   return function(real)
@@ -51,19 +46,21 @@ function M.named(ran, from)
       real = vim.fs.dirname(real) -- a folder is named that was moved
     end
     return false
-  end,
-    later
+  end
 end
 
 ---@param ran? claude-ide.sessions.CommandTime[] those of the turn; nil: not known
 ---@param from claude-ide.journal.Checkpoint
----@param edited table<string, true> resolved paths of the files that Claude's own tools have changed in the turn
+---@param is_edited fun(path: string): boolean whether Claude's own tools have changed a file in the turn, or are about to
 ---@return fun(path: string): claude-ide.journal.Whose
-function M.judge(ran, from, edited)
-  local first, is_named, later = math.huge, M.named(ran or {}, from)
+---@return fun(real: string): boolean is_named whether a command since the checkpoint is known to have changed it
+function M.judge(ran, from, is_edited)
+  local first, later = math.huge, {} ---@type number, claude-ide.sessions.CommandTime[]
   for _, time in ipairs(ran or {}) do
     first = math.min(first, (time.made or time.start) - file.TICK_MS)
+    later[#later + 1] = (not time["end"] or time["end"] >= from.at) and time or nil
   end
+  local is_named = named(later)
   return function(path)
     local real = paths.real(path)
     local at = ran and not is_named(real) and changed_at(path, from)
@@ -76,8 +73,9 @@ function M.judge(ran, from, edited)
       return at >= time.start - file.TICK_MS and (not time["end"] or at <= time["end"] + AFTER_MS)
     end)
     -- A tool of Claude's hides when a command has changed the file before it.
-    return (is_within or edited[real]) and "claude" or "unknown"
-  end
+    return (is_within or is_edited(path)) and "claude" or "unknown"
+  end,
+    is_named
 end
 
 ---@type table<integer, table<string, true>> by turn and path
@@ -87,7 +85,7 @@ bus.on("turn_forgotten", function(turn)
   unknown[turn] = nil
 end)
 
----Notes files of which nobody knows who changed them in a turn.
+---Notes files that changed in a turn, by Claude or by others.
 ---@param turn integer
 ---@param files string[]
 ---@return string[] fresh those that were not noted before
@@ -112,7 +110,7 @@ function M.describe(files)
   return ("%s changed in Claude's turn after its commands, maybe by you"):format(listed(names))
 end
 
----Files of which nobody knows who changed them in a turn: no review shows them, and no undo changes them.
+---Files that changed in a turn, by Claude or by others: no review shows them, and no undo changes them.
 ---@param turn integer
 ---@return string[]
 function M.unknown(turn)

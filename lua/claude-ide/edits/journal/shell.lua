@@ -131,11 +131,16 @@ local function tell_between(entry, from, now, wrote, ran, each, done)
       done()
     end
   end
-  local edited, of_others = {}, {} ---@type table<string, true>, table<string, claude-ide.journal.Whose>
-  for _, file in ipairs(store.files(entry.turn)) do
-    edited[file.real] = true
+  local function edited()
+    return vim.tbl_map(function(file)
+      return file.real
+    end, store.files(entry.turn))
   end
-  local judge = attribution.judge(ran, from, edited)
+  local judge, is_named = attribution.judge(ran, from, function(path)
+    local file = store.find(path)
+    return file ~= nil and (store.turn_of(file.id) == entry.turn or vim.list_contains(edited(), file.real))
+  end)
+  local of_others = {} ---@type table<string, claude-ide.journal.Whose>
   local function is_claudes(path)
     local whose = judge(path)
     of_others[path] = whose ~= "claude" and whose or nil
@@ -157,7 +162,7 @@ local function tell_between(entry, from, now, wrote, ran, each, done)
     open = open + 1
     each(change, entry.turn, one_less)
   end
-  checkpoints.compare(from, now, unwanted, vim.tbl_keys(edited), tell_one, function(left_out, rest, too_many)
+  checkpoints.compare(from, now, unwanted, edited(), tell_one, function(left_out, rest, too_many)
     local shown = vim.tbl_count(known)
     pick({ left_out = left_out, rest = rest }, is_claudes, function(found)
       store.leave_out(entry.turn, found.left_out)
@@ -174,7 +179,6 @@ local function tell_between(entry, from, now, wrote, ran, each, done)
       local unknown = vim.tbl_filter(function(path)
         return of_others[path] == "unknown"
       end, vim.tbl_keys(of_others))
-      local is_named = attribution.named(ran or {}, from)
       vim.list_extend(unknown, vim.tbl_filter(is_named, vim.tbl_keys(unwanted))) -- by both
       tell_unknown(entry.turn, unknown)
       -- A file that a command changed and an edit restored does not differ, but the edit did not see its contents at the turn's start.
