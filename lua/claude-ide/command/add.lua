@@ -1,6 +1,7 @@
 -- `:Claude add`: mentions files and folders, or lines of a file.
 
 local lazy = require("claude-ide.lazy")
+local counted = lazy("claude-ide.base.counted")
 local file = lazy("claude-ide.base.file")
 local ide_path = lazy("claude-ide.base.path")
 local mention = lazy("claude-ide.context.mention")
@@ -38,8 +39,8 @@ local function beyond(path, first, last)
   count = count + (bytes:find("[^\n]$") and 1 or 0)
   local lnum = first < 1 and first or last
   if lnum < 1 or lnum > count then
-    local lines = count == 1 and "1 line" or count .. " lines"
-    return ("`:Claude add`: there is no line %.0f: %s has %s."):format(lnum, ide_path.short(path), lines)
+    local has = counted(count, "line")
+    return ("`:Claude add`: there is no line %.0f: %s has %s."):format(lnum, ide_path.short(path), has)
   end
 end
 

@@ -79,8 +79,8 @@ end
 ---Neovim is exiting, irrevocably.
 function M.now()
   if not vim.api.nvim_buf_is_loaded(0) then
-    -- Its terminal has died, or it has: all texts are freed. A window that got another buffer would read a file again, and ask about the
-    -- swap file of an unsaved one: nobody answers.
+    -- Neovim was told to end, as by a terminal that has died, and all texts are freed. A window that got another buffer would read its
+    -- file again. If that is unsaved, Neovim would ask about its swap file, without a terminal to answer in.
     return
   end
   run({
